@@ -1,0 +1,1 @@
+"""luminal: PyTorch models compiled by equality saturation (the public facade)."""
