@@ -115,7 +115,7 @@ class Team:
         receives the monotonic clock, in nanoseconds, after each launch.
         """
         total = len(launches) if count is None else count
-        if launches.dtype != LAUNCH or total > len(launches):
+        if (launches.dtype is not LAUNCH and launches.dtype != LAUNCH) or total > len(launches):
             raise RuntimeFailure(f"launches must be an array of LAUNCH with at least {total} rows")
         if times is not None and (times.dtype != np.int64 or len(times) < total):
             raise RuntimeFailure(f"times must be an int64 array of at least {total} values")
