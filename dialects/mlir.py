@@ -1,0 +1,65 @@
+"""The one place where MLIR comes from.
+
+luminal uses the MLIR that torch-mlir carries. Nothing else in the package names `torch_mlir`'s core bindings, so
+a move to another build of MLIR changes this file only.
+
+Python-defined verifiers run under the interpreter lock, and MLIR's own thread pool would wait for that lock
+forever: contexts made here have multithreading off.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from torch_mlir import execution_engine, ir, passmanager, rewrite
+from torch_mlir.dialects import affine, arith, cf, ext, func, gpu, linalg, llvm, math, memref, nvvm, scf, vector
+
+__all__ = [
+    "affine",
+    "arith",
+    "cf",
+    "context",
+    "execution_engine",
+    "ext",
+    "func",
+    "gpu",
+    "ir",
+    "linalg",
+    "llvm",
+    "load_dialects",
+    "math",
+    "memref",
+    "nvvm",
+    "passmanager",
+    "rewrite",
+    "scf",
+    "translate_to_llvm_ir",
+    "vector",
+]
+
+# Attaching Python traits to a dynamic dialect writes process-wide tables without a lock of its own.
+_LOAD_LOCK = threading.Lock()
+
+
+def load_dialects(ctx: ir.Context) -> ir.Context:
+    """Load the `luminal` and `kernel` dialects into `ctx` (once; later calls do nothing) and return it."""
+    from . import kernel, luminal
+
+    with _LOAD_LOCK, ctx, ir.Location.unknown(ctx):
+        for dialect in (luminal.Luminal, kernel.Kernel):
+            if not ctx.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
+                dialect.load()
+    return ctx
+
+
+def context() -> ir.Context:
+    """A new context with luminal's dialects loaded and multithreading off."""
+    ctx = ir.Context()
+    ctx.enable_multithreading(False)
+    return load_dialects(ctx)
+
+
+def translate_to_llvm_ir(operation: Any) -> str:
+    """LLVM IR text of a module in the `llvm` dialect."""
+    return llvm.translate_module_to_llvmir(operation)
