@@ -1,0 +1,36 @@
+"""Every environment switch that luminal reads, in one place.
+
+| variable | meaning |
+|---|---|
+| `LUMINAL_CACHE_DIR` | directory of the on-disk object cache (default `$XDG_CACHE_HOME/luminal`, else `~/.cache/luminal`) |
+| `LUMINAL_THREADS` | worker threads when `CompileOptions.threads` is 0 (default: the processors this process may use) |
+| `LUMINAL_PROGRESS` | `1` shows compile stages on stderr as if `CompileOptions(progress=True)` were given |
+"""
+
+from __future__ import annotations
+
+import os
+
+from luminal.errors import RuntimeFailure
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_threads() -> int:
+    """`LUMINAL_THREADS`, else one thread per processor. Raises RuntimeFailure if it is not a positive integer."""
+    text = os.environ.get("LUMINAL_THREADS", "")
+    if not text:
+        return processors()
+    if not text.isdecimal() or int(text) < 1:
+        raise RuntimeFailure(f"LUMINAL_THREADS must be a positive integer, not '{text}'")
+    return int(text)
+
+
+def progress_wanted() -> bool:
+    """Whether `LUMINAL_PROGRESS` asks for progress lines."""
+    return os.environ.get("LUMINAL_PROGRESS", "") not in ("", "0")

@@ -1,0 +1,53 @@
+"""Attributes compile time to stages, and shows the stages while they run.
+
+A stage may be entered inside another (saturation has one per ruleset): its time is then part of both, and its name is
+`outer/inner`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+
+class Progress:
+    """Seconds per stage, in order of first entry. With `show`, one line per finished stage goes to `stream`."""
+
+    def __init__(self, show: bool = False, stream: TextIO | None = None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._show = show
+        self._stream = stream
+        self._open: list[str] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Times the block as stage `name`."""
+        full = "/".join([*self._open, name])
+        self._open.append(name)
+        self.seconds.setdefault(full, 0.0)
+        self._line(f"luminal: {full} ...", end="\r")
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._open.pop()
+            self.add(full, time.perf_counter() - start)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Adds time that something else measured."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+        self._line(f"luminal: {name:<28s} {self.seconds[name]:8.2f} s")
+
+    @property
+    def total(self) -> float:
+        """Seconds in outermost stages."""
+        return sum(seconds for name, seconds in self.seconds.items() if "/" not in name)
+
+    def _line(self, text: str, end: str = "\n") -> None:
+        stream = self._stream or sys.stderr
+        if self._show and (end == "\n" or stream.isatty()):
+            stream.write(text + end)
+            stream.flush()
