@@ -1,14 +1,14 @@
 """Textual pass pipelines that mix upstream MLIR passes with luminal's, run by one PassManager.
 
-MLIR's own parser knows only C++ passes, so the text is split here: each luminal pass becomes a Python pass, every run of
-other elements goes to MLIR as text. A failing luminal pass saves its input and says how to run it again.
+MLIR's own parser knows only C++ passes, so the text is split here: each luminal pass becomes a Python pass,
+every run of other elements goes to MLIR as text. A failing luminal pass saves its input and says how to run
+it again.
 """
 
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from luminal.errors import LuminalError, PassError
 
@@ -33,7 +33,9 @@ class Element:
 
 
 def split_elements(text: str) -> Iterator[Element]:
-    """The comma-separated elements of `text` at its top level. Raises PipelineError where brackets don't match."""
+    """The comma-separated elements of `text` at its top level. Raises PipelineError where brackets don't
+    match.
+    """
     pairs = {"(": ")", "{": "}", "[": "]"}
     stack: list[str] = []
     start = 0
@@ -47,7 +49,9 @@ def split_elements(text: str) -> Iterator[Element]:
             stack.append(pairs[char])
         elif char in ")}]":
             if not stack or stack.pop() != char:
-                raise PipelineError(f"pass pipeline: unbalanced '{char}' at column {position + 1} of '{text}'")
+                raise PipelineError(
+                    f"pass pipeline: unbalanced '{char}' at column {position + 1} of '{text}'"
+                )
         elif char == "," and not stack:
             part = text[start:position].strip()
             start = position + 1
@@ -78,11 +82,15 @@ def option_values(text: str) -> dict[str, str]:
 def build_pipeline(text: str, observe: Observer | None = None) -> "passmanager.PassManager":
     """A PassManager over `builtin.module` for `text`, within the current MLIR context.
 
-    `text` is `builtin.module(...)` or a bare list of elements. `observe(name, statistics)` is called after each luminal
-    pass that returns statistics. Raises PipelineError for an unknown pass or option.
+    `text` is `builtin.module(...)` or a bare list of elements. `observe(name, statistics)` is called after
+    each luminal pass that returns statistics. Raises PipelineError for an unknown pass or option.
     """
     elements = list(split_elements(text))
-    if len(elements) == 1 and elements[0].nested is not None and elements[0].name in ("builtin.module", "any"):
+    if (
+        len(elements) == 1
+        and elements[0].nested is not None
+        and elements[0].name in ("builtin.module", "any")
+    ):
         elements = list(split_elements(elements[0].nested))
     manager = passmanager.PassManager("builtin.module")
     for element in elements:
@@ -112,7 +120,9 @@ def _refuse_nested(element: Element) -> None:
     """luminal passes see whole modules (layers are functions of one): inside an anchor they are an error."""
     for inner in split_elements(element.nested or ""):
         if inner.name in PASSES:
-            raise PipelineError(f"pass '{inner.name}' runs on builtin.module, not nested within '{element.name}'")
+            raise PipelineError(
+                f"pass '{inner.name}' runs on builtin.module, not nested within '{element.name}'"
+            )
         _refuse_nested(inner)
 
 
@@ -122,7 +132,9 @@ def _add_upstream(manager: "passmanager.PassManager", text: str) -> None:
     except ValueError as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         head = lines[0].split("error: ", 1)[-1] if lines else f"cannot parse '{text}'"
-        raise PipelineError(f"pass pipeline: {head} (in '{text}'; luminal-opt --show-passes lists all)") from None
+        raise PipelineError(
+            f"pass pipeline: {head} (in '{text}'; luminal-opt --show-passes lists all)"
+        ) from None
 
 
 def _add_luminal(

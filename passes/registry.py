@@ -1,7 +1,7 @@
 """The flat table of luminal's passes: a name, where the pass lives, and where its options live.
 
-Nothing here imports a pass: `PassEntry.load` does, when the pass runs or its options are listed. A pass is a callable
-`(op, options)` over a `builtin.module` operation; it may return a mapping of statistics.
+Nothing here imports a pass: `PassEntry.load` does, when the pass runs or its options are listed. A pass is a
+callable `(op, options)` over a `builtin.module` operation; it may return a mapping of statistics.
 """
 
 import dataclasses
@@ -37,7 +37,9 @@ def _load(path: str) -> Any:
 
 
 def _entry(name: str, module: str, run: str | None = None, options: str | None = None) -> PassEntry:
-    """A row by the naming convention: pass `fold-views` is `fold_views` with `FoldViewsOptions` in its module."""
+    """A row by the naming convention: pass `fold-views` is `fold_views` with `FoldViewsOptions` in its
+    module.
+    """
     run = run or name.replace("-", "_")
     options = options or "".join(part.capitalize() for part in name.split("-")) + "Options"
     return PassEntry(name, f"{module}:{run}", f"{module}:{options}")
@@ -49,7 +51,7 @@ PASSES: dict[str, PassEntry] = {
         _entry("torch-to-luminal", "luminal.passes.torch_to_luminal"),
         _entry("canonicalize-views", "luminal.passes.canonicalize_views"),
         _entry("outline-layers", "luminal.passes.outline_layers"),
-        _entry("luminal-eqsat", "luminal.passes.eqsat"),
+        _entry("luminal-eqsat", "luminal.passes.luminal_eqsat"),
         _entry("plan-memory", "luminal.passes.plan_memory"),
     )
 }
@@ -93,7 +95,9 @@ def _convert(text: str, default: Any, annotation: str) -> Any:
             try:
                 return kind(text)
             except ValueError:
-                raise ValueError(f"expected {'an integer' if kind is int else 'a number'}, got '{text}'") from None
+                raise ValueError(
+                    f"expected {'an integer' if kind is int else 'a number'}, got '{text}'"
+                ) from None
     return text
 
 
@@ -106,5 +110,7 @@ def print_options(options: Any) -> str:
             continue
         if isinstance(value, tuple):
             value = ",".join(map(str, value))
-        parts.append(f"{field.name.replace('_', '-')}={str(value).lower() if isinstance(value, bool) else value}")
+        parts.append(
+            f"{field.name.replace('_', '-')}={str(value).lower() if isinstance(value, bool) else value}"
+        )
     return "{" + " ".join(parts) + "}" if parts else ""

@@ -11,7 +11,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Stage:
-    """`passes` is pipeline text; `emit` is a `module:function` path, called with the module operation, giving text."""
+    """`passes` is pipeline text; `emit` is a `module:function` path, called with the module operation, giving
+    text.
+    """
 
     name: str
     passes: str = ""

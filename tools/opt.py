@@ -1,7 +1,7 @@
 """luminal-opt: read MLIR, run passes over it, print MLIR; the conventions of mlir-opt.
 
-Upstream passes and luminal's stand in one pipeline. Nothing here imports torch. Exit status: 0, or 1 after one clear
-message on stderr (nothing is written then).
+Upstream passes and luminal's stand in one pipeline. Nothing here imports torch. Exit status: 0, or 1 after
+one clear message on stderr (nothing is written then).
 """
 
 import os
@@ -35,8 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(argv: Sequence[str]) -> int:
     """Parse the command line, process every chunk of the input and write the joined output at the end."""
     arguments = parse_arguments(argv)
-    if arguments.help_text is not None:
-        sys.stdout.write(arguments.help_text())
+    if arguments.help or arguments.show_passes:
+        from .opt_help import help_text, passes_text
+
+        sys.stdout.write(passes_text() if arguments.show_passes else help_text())
         return 0
     name, text = read_input(arguments.input)
     outputs = []

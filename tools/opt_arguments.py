@@ -77,30 +77,52 @@ def option_parser() -> argparse.ArgumentParser:
     add("--pass-pipeline", metavar="TEXT", help="run 'builtin.module(pass{option=value},...)'")
     add("--target", metavar="NAME", help="lower for cpu, cuda or metal, printing every stage")
     add("--stage", metavar="NAME", help="with --target: stop at this stage and print it alone")
-    add("--verify-each", metavar="BOOL", type=_boolean, default=True, help="verify after each pass (default: true)")
-    add("--mlir-elide-elementsattrs-if-larger", metavar="N", type=int, help="elide constants of more than N elements")
+    add(
+        "--verify-each",
+        metavar="BOOL",
+        type=_boolean,
+        default=True,
+        help="verify after each pass (default: true)",
+    )
+    add(
+        "--mlir-elide-elementsattrs-if-larger",
+        metavar="N",
+        type=int,
+        help="elide constants of more than N elements",
+    )
     for name, text in SWITCHES.items():
         add(name, action="store_true", help=text)
     return parser
 
 
 def parse_arguments(argv: Sequence[str]) -> OptArguments:
-    """The run that `argv` asks for. Raises UsageError for a malformed command line; pass names are checked later."""
+    """The run that `argv` asks for. Raises UsageError for a malformed command line; pass names are checked
+    later.
+    """
     known, unknown = option_parser().parse_known_args([_long_form(argument) for argument in argv])
     for argument in unknown:
         if not argument.startswith("--") or argument == "--":
-            raise UsageError(f"unexpected argument '{argument}': there is one input file (see luminal-opt --help)")
+            raise UsageError(
+                f"unexpected argument '{argument}': there is one input file (see luminal-opt --help)"
+            )
     arguments = OptArguments(**vars(known), pass_flags=tuple(argument[2:] for argument in unknown))
-    if sum((bool(arguments.pass_flags), arguments.pass_pipeline is not None, arguments.target is not None)) > 1:
+    if (
+        sum((bool(arguments.pass_flags), arguments.pass_pipeline is not None, arguments.target is not None))
+        > 1
+    ):
         others = " ".join(f"--{flag}" for flag in arguments.pass_flags)
-        raise UsageError(f"give one of --pass-pipeline, --target and single-pass flags ({others or 'none given'})")
+        raise UsageError(
+            f"give one of --pass-pipeline, --target and single-pass flags ({others or 'none given'})"
+        )
     if arguments.stage is not None and arguments.target is None:
         raise UsageError("--stage needs --target")
     return arguments
 
 
 def _long_form(argument: str) -> str:
-    """`-canonicalize` as `--canonicalize` (LLVM's tools take one dash or two), and the short forms of options."""
+    """`-canonicalize` as `--canonicalize` (LLVM's tools take one dash or two), and the short forms of
+    options.
+    """
     if len(argument) > 2 and argument[0] == "-" and argument[1] != "-":
         argument = "-" + argument
     return {"-h": "--help", "--verify-each": "--verify-each=true"}.get(argument, argument)

@@ -1,7 +1,8 @@
 """Reporting diagnostics, and checking them against `expected-error` comments (`--verify-diagnostics`).
 
-The comments are MLIR's: `// expected-error@+1 {{text}}`, with error, warning, remark or note; a place `@+n`, `@-n`,
-`@above`, `@below` or `@unknown`; `-re` after the kind makes `{{...}}` within the text regular expressions.
+The comments are MLIR's: `// expected-error@+1 {{text}}`, with error, warning, remark or note; a place `@+n`,
+`@-n`, `@above`, `@below` or `@unknown`; `-re` after the kind makes `{{...}}` within the text regular
+expressions.
 """
 
 import re
@@ -21,7 +22,9 @@ _ORDERED_KINDS = ("error", "warning", "remark", "note")
 
 @dataclass(frozen=True)
 class Expectation:
-    """One comment: `line` is where the diagnostic must stand (0: no known place), `source` where the comment does."""
+    """One comment: `line` is where the diagnostic must stand (0: no known place), `source` where the comment
+    does.
+    """
 
     kind: str
     line: int
@@ -30,7 +33,11 @@ class Expectation:
     pattern: re.Pattern[str]
 
     def matches(self, found: Diagnostic) -> bool:
-        return found.severity == self.kind and found.line == self.line and bool(self.pattern.search(found.message))
+        return (
+            found.severity == self.kind
+            and found.line == self.line
+            and bool(self.pattern.search(found.message))
+        )
 
 
 def report(chunk: Chunk, diagnostics: Sequence[Diagnostic]) -> None:
@@ -66,11 +73,15 @@ def _pattern(text: str, regex: bool) -> re.Pattern[str]:
     if not regex:
         return re.compile(re.escape(text))
     parts = re.split(r"\{\{(.*?)\}\}", text)
-    return re.compile("".join(f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts)))
+    return re.compile(
+        "".join(f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts))
+    )
 
 
 def check_expectations(chunk: Chunk, diagnostics: Sequence[Diagnostic]) -> bool:
-    """Whether expectations and diagnostics match one to one; what doesn't is printed. Unexpected notes are allowed."""
+    """Whether expectations and diagnostics match one to one; what doesn't is printed. Unexpected notes are
+    allowed.
+    """
     open_expectations = list(expectations(chunk))
     problems = []
     for found in sorted(diagnostics, key=lambda found: _ORDERED_KINDS.index(found.severity)):

@@ -1,4 +1,6 @@
-"""Processing one chunk of luminal-opt's input: parse, run the pipeline, print; diagnostics are collected on the way."""
+"""Processing one chunk of luminal-opt's input: parse, run the pipeline, print; diagnostics are collected on
+the way.
+"""
 
 import io
 import sys
@@ -27,7 +29,9 @@ class Diagnostic:
 
 
 def process_chunk(chunk: Chunk, arguments: OptArguments) -> tuple[str | None, list[Diagnostic]]:
-    """The chunk's output, or None if it failed, and all diagnostics. Raises LuminalError for errors without a place."""
+    """The chunk's output, or None if it failed, and all diagnostics. Raises LuminalError for errors without a
+    place.
+    """
     diagnostics: list[Diagnostic] = []
     with context() as ctx:
         ctx.allow_unregistered_dialects = arguments.allow_unregistered_dialect
@@ -89,7 +93,7 @@ def print_ir(op: "ir.Operation", arguments: OptArguments) -> str:
         print_generic_op_form=arguments.mlir_print_op_generic,
         use_local_scope=arguments.mlir_print_local_scope,
     )
-    return text.getvalue() + "\n"
+    return text.getvalue()
 
 
 def flags_pipeline(flags: tuple[str, ...]) -> str:
@@ -102,7 +106,10 @@ def _flag_element(flag: str) -> str:
     element = f"{name}{{{options}}}" if options else name
     if name in PASSES:
         return element
-    anchored = (element, *(f"{anchor}({element})" for anchor in ("func.func", "gpu.module", "gpu.module(func.func)")))
+    anchored = (
+        element,
+        *(f"{anchor}({element})" for anchor in ("func.func", "gpu.module", "gpu.module(func.func)")),
+    )
     failure: PipelineError | None = None
     for text in anchored:
         try:

@@ -1,4 +1,6 @@
-"""luminal-opt's help: its options, every luminal pass with options and docs, and the upstream passes MLIR carries."""
+"""luminal-opt's help: its options, every luminal pass with options and docs, and the upstream passes MLIR
+carries.
+"""
 
 import dataclasses
 import inspect
@@ -7,7 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from importlib import resources
 
-from ..dialects.mlir import ir, passmanager
+from ..dialects.mlir import context, passmanager
 from ..passes.registry import PASSES, PassEntry
 from ..passes.targets import TARGETS
 from .opt_arguments import option_parser
@@ -23,24 +25,32 @@ examples:
 def help_text() -> str:
     """The text of `--help`."""
     names = ", ".join(name for name, _ in upstream_passes())
-    parts = [option_parser().format_help(), "luminal passes (any may be given as --<pass>):\n"]
+    parts = [option_parser().format_help(), "\nluminal passes (any may be given as --<pass>):\n"]
     parts += [_describe(entry) for entry in PASSES.values()]
     parts.append("\ntargets and their stages:\n")
-    parts += [f"  {name:<7}{' -> '.join(stage.name for stage in stages)}\n" for name, stages in TARGETS.items()]
+    parts += [
+        f"  {name:<7}{' -> '.join(stage.name for stage in stages)}\n" for name, stages in TARGETS.items()
+    ]
     parts.append("\nupstream passes (--show-passes gives their options):\n")
-    parts.append(textwrap.fill(names, 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
+    parts.append(
+        textwrap.fill(names, 110, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    )
     return "".join(parts) + "\n\n" + _EXAMPLES
 
 
 def passes_text() -> str:
-    """The text of `--show-passes`: luminal's passes, then upstream's with their options' defaults, as MLIR prints them."""
-    lines = ["luminal passes:\n", *(_describe(entry) for entry in PASSES.values()), "upstream passes:\n"]
-    with ir.Context():
+    """The text of `--show-passes`: luminal's passes, then upstream's with their options' defaults, as MLIR
+    prints them.
+    """
+    lines = ["luminal passes:\n", *(_describe(entry) for entry in PASSES.values()), "\nupstream passes:\n"]
+    with context():
         for name, anchor in upstream_passes():
             manager = passmanager.PassManager(anchor)
             manager.add(name)
             options = re.search(r"\{(.*)\}", str(manager))
-            lines.append(f"  {name}" + (f"  (on {anchor})\n" if anchor not in ("builtin.module", "any") else "\n"))
+            lines.append(
+                f"  {name}" + (f"  (on {anchor})\n" if anchor not in ("builtin.module", "any") else "\n")
+            )
             if options and options[1].strip():
                 lines.append(f"      {' '.join(options[1].split())}\n")
     return "".join(lines)
@@ -56,7 +66,9 @@ def upstream_passes() -> Iterator[tuple[str, str]]:
 
 
 def _describe(entry: PassEntry) -> str:
-    """The pass's name, summary and options; docs of options come from `name: text` lines of their class's docstring."""
+    """The pass's name, summary and options; docs of options come from `name: text` lines of their class's
+    docstring.
+    """
     cls = entry.options_class()
     docs = dict(re.findall(r"^\s*`{0,2}(\w+)`{0,2}\s*:\s*(.+)$", inspect.getdoc(cls) or "", re.MULTILINE))
     text = f"  --{entry.name}\n      {entry.summary()}\n"

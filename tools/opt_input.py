@@ -12,7 +12,9 @@ SPLIT_MARKER = "// -----"
 
 @dataclass(frozen=True)
 class Chunk:
-    """One piece of the input. `text` is padded with empty lines so that its line numbers are the whole file's."""
+    """One piece of the input. `text` is padded with empty lines so that its line numbers are the whole
+    file's.
+    """
 
     name: str
     text: str

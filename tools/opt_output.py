@@ -19,7 +19,9 @@ def write_atomically(path: str, text: str) -> None:
         _write_in_place(path, text)
         return
     try:
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".luminal-opt-")
+        handle, temporary = tempfile.mkstemp(
+            dir=os.path.dirname(os.path.abspath(path)), prefix=".luminal-opt-"
+        )
     except OSError as error:
         raise UsageError(f"cannot write output file '{path}': {error.strerror}") from None
     try:

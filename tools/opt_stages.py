@@ -26,7 +26,9 @@ def _stages(arguments: OptArguments) -> tuple[Stage, ...]:
     stages = TARGETS[target]
     names = [stage.name for stage in stages]
     if arguments.stage is not None and arguments.stage not in names:
-        raise UsageError(f"target '{target}' has no stage '{arguments.stage}' (its stages: {', '.join(names)})")
+        raise UsageError(
+            f"target '{target}' has no stage '{arguments.stage}' (its stages: {', '.join(names)})"
+        )
     return stages
 
 

@@ -1,1 +1,3 @@
-"""The models that the tools run: real weights from packages, and the modules around them that make them compilable."""
+"""The models that the tools run: real weights from packages, and the modules around them that make them
+compilable.
+"""

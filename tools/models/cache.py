@@ -1,4 +1,5 @@
-"""A key-value cache that a compiler can keep in place: buffers allocated once, written by row, read by prefix.
+"""A key-value cache that a compiler can keep in place: buffers allocated once, written by row, read by
+prefix.
 
 The language model itself is transformers' own module; only the cache object handed to it is ours.
 """
@@ -8,10 +9,11 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 
 class PrefixLayer(CacheLayerMixin):
-    """One layer's view of the buffers: the new rows go to `[start, stop)`, attention reads the rows `[0, stop)`.
+    """One layer's view of the buffers: the new rows go to `[start, stop)`, attention reads the rows `[0,
+    stop)`.
 
-    `keys`, `values`: (batch, heads, capacity, head size), written in place. With `start` None the cache is empty: the
-    new rows go to its beginning and attention reads them directly.
+    `keys`, `values`: (batch, heads, capacity, head size), written in place. With `start` None the cache is
+    empty: the new rows go to its beginning and attention reads them directly.
     """
 
     is_compileable = True
@@ -57,7 +59,9 @@ class KeyValueBuffers(torch.nn.Module):
         self.layers, self.capacity = layers, capacity
         for layer in range(layers):
             for name in ("keys", "values"):
-                self.register_buffer(f"{name}_{layer}", torch.zeros(1, heads, capacity, head_size, dtype=dtype))
+                self.register_buffer(
+                    f"{name}_{layer}", torch.zeros(1, heads, capacity, head_size, dtype=dtype)
+                )
 
     @classmethod
     def of(cls, config: object, capacity: int, dtype: torch.dtype = torch.float32) -> "KeyValueBuffers":

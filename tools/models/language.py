@@ -9,7 +9,9 @@ from .cache import KeyValueBuffers
 
 
 class Prefill(torch.nn.Module):
-    """`(ids: int64 (1, S)) -> logits (1, kept, vocabulary)`: fills the cache's rows [0, S); `kept` 0 keeps all S rows."""
+    """`(ids: int64 (1, S)) -> logits (1, kept, vocabulary)`: fills the cache's rows [0, S); `kept` 0 keeps
+    all S rows.
+    """
 
     def __init__(self, model: torch.nn.Module, memory: KeyValueBuffers, kept: int = 1) -> None:
         super().__init__()
@@ -32,10 +34,11 @@ class Prefill(torch.nn.Module):
 
 
 class Decode(torch.nn.Module):
-    """`(ids: int64 (1, 1), mask: float32 (1, 1, 1, T)) -> logits (1, 1, vocabulary)`: the token at position T - 1.
+    """`(ids: int64 (1, 1), mask: float32 (1, 1, 1, T)) -> logits (1, 1, vocabulary)`: the token at position T
+    - 1.
 
-    `mask` is added to the attention scores (zeros: everything so far is visible); its length says how far the cache
-    is filled, this token included.
+    `mask` is added to the attention scores (zeros: everything so far is visible); its length says how far the
+    cache is filled, this token included.
     """
 
     def __init__(self, model: torch.nn.Module, memory: KeyValueBuffers) -> None:

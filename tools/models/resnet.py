@@ -5,7 +5,9 @@ from torch import nn
 
 
 class BasicBlock(nn.Module):
-    """Two 3x3 convolutions beside a shortcut; the shortcut is a strided 1x1 convolution where the shape changes."""
+    """Two 3x3 convolutions beside a shortcut; the shortcut is a strided 1x1 convolution where the shape
+    changes.
+    """
 
     def __init__(self, channels_in: int, channels_out: int, stride: int) -> None:
         super().__init__()

