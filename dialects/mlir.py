@@ -13,7 +13,21 @@ import threading
 from typing import Any
 
 from torch_mlir import execution_engine, ir, passmanager, rewrite
-from torch_mlir.dialects import affine, arith, cf, ext, func, gpu, linalg, llvm, math, memref, nvvm, scf, vector
+from torch_mlir.dialects import (
+    affine,
+    arith,
+    cf,
+    ext,
+    func,
+    gpu,
+    linalg,
+    llvm,
+    math,
+    memref,
+    nvvm,
+    scf,
+    vector,
+)
 
 __all__ = [
     "affine",
@@ -34,6 +48,7 @@ __all__ = [
     "passmanager",
     "rewrite",
     "scf",
+    "torch_dialect",
     "translate_to_llvm_ir",
     "vector",
 ]
@@ -54,9 +69,11 @@ def load_dialects(ctx: ir.Context) -> ir.Context:
 
 
 def context() -> ir.Context:
-    """A new context with luminal's dialects loaded and multithreading off."""
+    """A new context with luminal's and torch-mlir's dialects loaded and multithreading off."""
     ctx = ir.Context()
     ctx.enable_multithreading(False)
+    with _LOAD_LOCK:
+        torch_dialect.register_dialect(ctx)
     return load_dialects(ctx)
 
 

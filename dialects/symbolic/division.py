@@ -123,7 +123,9 @@ def divide(value: Expr, divisor: Expr, whole_terms: bool = False) -> tuple[Expr,
         rest: list[Term] = []
         for monomial, coefficient in value.terms:
             # Constants are reduced into [0, n); other coefficients keep their sign, which range proofs need.
-            whole = coefficient // n if not monomial else (abs(coefficient) // n) * (1 if coefficient > 0 else -1)
+            whole = (
+                coefficient // n if not monomial else (abs(coefficient) // n) * (1 if coefficient > 0 else -1)
+            )
             if whole_terms and monomial and coefficient % n:
                 whole = 0
             quotient.append((monomial, whole))
@@ -247,5 +249,7 @@ def _join_remainders(present: dict[Monomial, int], others: Term, atom: Mod) -> E
                 remaining = dict(present)
                 del remaining[monomial]
                 del remaining[merge(others[0], (atom,))]
-                return sum_of(remaining.items()) + sum_of([others]) * modulo(value, modulus * upper.arguments[1])
+                return sum_of(remaining.items()) + sum_of([others]) * modulo(
+                    value, modulus * upper.arguments[1]
+                )
     return None

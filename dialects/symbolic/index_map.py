@@ -59,8 +59,12 @@ class IndexMap:
         offset = len(dims) - len(source)
         results: list[Expr] = []
         for axis, extent in enumerate(source):
-            if offset < 0 or not (extent.is_const and extent.value == 1 or extent is dims[offset + axis].extent):
-                raise ValueError(f"shape {shape_text(source)} does not broadcast to {shape_text(target_dims)}")
+            if offset < 0 or not (
+                extent.is_const and extent.value == 1 or extent is dims[offset + axis].extent
+            ):
+                raise ValueError(
+                    f"shape {shape_text(source)} does not broadcast to {shape_text(target_dims)}"
+                )
             results.append(dims[offset + axis] if extent is dims[offset + axis].extent else ZERO)
         return IndexMap.of([d.extent for d in dims], results)
 
@@ -95,7 +99,9 @@ class IndexMap:
         moved: dict[Atom, Expr] = {**replacements, **dict(zip(self.dims, dim_vars(extents), strict=True))}
         return IndexMap.of(extents, [result.substitute(moved) for result in self.results])
 
-    def evaluate(self, coordinates: Sequence[int], symbols: Mapping[Atom, int] | None = None) -> tuple[int, ...]:
+    def evaluate(
+        self, coordinates: Sequence[int], symbols: Mapping[Atom, int] | None = None
+    ) -> tuple[int, ...]:
         """The results at a point."""
         values: dict[Atom, Any] = {**(symbols or {}), **dict(zip(self.dims, coordinates, strict=True))}
         return tuple(result.evaluate(values) for result in self.results)

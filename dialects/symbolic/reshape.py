@@ -29,7 +29,9 @@ def reshape_map(old_dims: Sequence[Expr | int], new_dims: Sequence[Expr | int]) 
     new_axes = [axis for axis, dim in enumerate(new) if dim is not ONE]
     while old_axes:
         taken_old, taken_new = _smallest_group([old[a] for a in old_axes], [new[a] for a in new_axes])
-        linear = _linearize([coordinates[a] for a in new_axes[:taken_new]], [new[a] for a in new_axes[:taken_new]])
+        linear = _linearize(
+            [coordinates[a] for a in new_axes[:taken_new]], [new[a] for a in new_axes[:taken_new]]
+        )
         stride: Expr = ONE
         for position, axis in reversed(list(enumerate(old_axes[:taken_old]))):
             digit = linear // stride

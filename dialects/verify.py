@@ -1,0 +1,122 @@
+"""What every verifier shares: local checks raise `VerifyError`, and the wrapper reports them at the op's location.
+
+MLIR calls a Python verifier before it checks the operand, attribute and region counts of the definition. Where
+those are wrong the wrapper steps aside and lets MLIR report them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import VerifyError
+from .mlir import ext, ir
+from .symbolic import DimVar, Expr, IndexMap, shape_text, symbols_in_scope
+from .types import dims_of, dtype_of, enclosing_symbols, is_tensor, same_type
+
+
+def verifier(check: Callable[[Any], None]) -> staticmethod:
+    """Turn a function that raises VerifyError into a `verify_invariants` that emits an error at the op."""
+
+    def verify(op: ir.OpView) -> bool:
+        if not _well_formed(op):
+            return True
+        try:
+            _check_attributes(op)
+            check(op)
+        except (VerifyError, ValueError, ZeroDivisionError) as first:
+            # Once more with the ranges of the function's symbols, which may prove more dims equal.
+            symbols = enclosing_symbols(op)
+            error: Exception = first
+            if symbols:
+                try:
+                    with symbols_in_scope(symbols):
+                        check(op)
+                    return True
+                except (VerifyError, ValueError, ZeroDivisionError) as again:
+                    error = again
+            op.location.emit_error(f"'{op.operation.name}' op {error}")
+            return False
+        return True
+
+    return staticmethod(verify)
+
+
+def _check_attributes(op: ir.OpView) -> None:
+    """Attributes that MLIR's own definitions cannot name: `REQUIRED` must be there, `OPTIONAL` may; both are typed."""
+    cls = type(op)
+    required, optional = getattr(cls, "REQUIRED", {}), getattr(cls, "OPTIONAL", {})
+    for name in required:
+        require(name in op.attributes, f"needs an attribute '{name}'")
+    for name, kind in (*required.items(), *optional.items()):
+        if name in op.attributes:
+            found = op.attributes[name]
+            require(isinstance(found, kind), f"attribute '{name}' must be a {kind.__name__}, got '{found}'")
+
+
+def _well_formed(op: ir.OpView) -> bool:
+    """Whether operand, result, region and attribute counts are those of the op's definition."""
+    fields = type(op)._fields
+    counts: dict[str, list[Any]] = {"OperandDef": [], "ResultDef": [], "AttributeDef": [], "RegionDef": []}
+    for field in fields:
+        counts[type(field).__name__].append(field)
+    for definitions, present in ((counts["OperandDef"], op.operands), (counts["ResultDef"], op.results)):
+        single = sum(field.variadicity == ext.Variadicity.single for field in definitions)
+        if len(present) < single or (len(present) > single and single == len(definitions)):
+            return False
+    if len(op.regions) != len(counts["RegionDef"]):
+        return False
+    return all(
+        field.name in op.attributes and isinstance(op.attributes[field.name], field.constraint)
+        for field in counts["AttributeDef"]
+    )
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise VerifyError with the message unless the condition holds."""
+    if not condition:
+        raise VerifyError(message)
+
+
+def require_same_type(lhs: ir.Type, rhs: ir.Type, what: str) -> None:
+    """Types must agree in dtype and canonical dims."""
+    require(same_type(lhs, rhs), f"{what}: '{lhs}' and '{rhs}'")
+
+
+def require_dtype(type_: ir.Type, allowed: Sequence[str], what: str) -> str:
+    """The dtype of a type, which must be one of `allowed`."""
+    dtype = dtype_of(type_)
+    require(dtype in allowed, f"{what} must be {' or '.join(allowed)}, got '{dtype}'")
+    return dtype
+
+
+def require_dims(type_: ir.Type, expected: Sequence[Expr], what: str) -> None:
+    """A tensor type must have exactly these dims."""
+    dims = dims_of(type_)
+    require(dims == tuple(expected), f"{what} has dims {shape_text(dims)}, expected {shape_text(expected)}")
+
+
+def require_tensor(type_: ir.Type, what: str) -> tuple[Expr, ...]:
+    """The dims of a tensor type."""
+    require(is_tensor(type_), f"{what} must be a ranked tensor, got '{type_}'")
+    return dims_of(type_)
+
+
+def require_map(attr: ir.AffineMapAttr, dims: int, results: int, what: str = "map") -> None:
+    """An affine map must have this many dims and results."""
+    value = attr.value
+    require(value.n_dims == dims, f"{what} has {value.n_dims} dims, expected {dims}")
+    require(len(value.results) == results, f"{what} has {len(value.results)} results, expected {results}")
+
+
+def require_in_bounds(index_map: IndexMap, dims: Sequence[Expr], what: str) -> None:
+    """Refuse a map that certainly leaves its source somewhere in a non-empty domain."""
+    for extent in index_map.extents:
+        if extent is None or not extent.is_const or extent.value < 1:
+            return
+    for axis, (result, dim) in enumerate(zip(index_map.results, dims, strict=True)):
+        if not dim.is_const or any(len(m) > 1 or not all(isinstance(a, DimVar) for a in m) for m, _ in result.terms):
+            continue
+        low, high = result.bounds()
+        if low is not None and high is not None and not (0 <= low and high < dim.value):
+            raise VerifyError(f"{what} reads [{low}, {high}] of axis {axis}, which has size {dim}")
