@@ -28,6 +28,7 @@ from torch_mlir.dialects import (
     scf,
     vector,
 )
+from torch_mlir.dialects import torch as torch_dialect
 
 __all__ = [
     "affine",
