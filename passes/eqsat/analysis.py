@@ -1,0 +1,151 @@
+"""Facts about the classes of a saturated e-graph that extraction needs: which node to inline, which classes are constant.
+
+The inline node of an expression class is the cheapest way to compute it from arguments alone (work per element, estimated at representative
+symbol values). The choice is well founded: a node's operands are strictly cheaper than the node, so inlining always ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...dialects.symbolic import Expr
+from .egraph import FrozenGraph, Node
+from .index_table import IndexTable, sizes
+from .terms import scalar_constructors
+
+SCALAR_WORK = {
+    "div": 8.0, "recip": 8.0, "sqrt": 8.0, "rsqrt": 10.0, "exp": 10.5, "exp2": 10.0, "log": 16.0, "log2": 16.0,
+    "sin": 20.0, "cos": 20.0, "tanh": 14.0, "erf": 16.0, "sigmoid": 18.0, "mod": 30.0, "floor_div": 30.0,
+}  # fmt: skip
+"""Vector operations per element, relative to one addition; functions not listed cost 1."""
+
+LOAD_WORK = 1.0
+PACKED_WORK = 0.25
+UNPACKED_WORK = 0.4
+VIEW_PENALTY = 0.5
+"""A contraction's work per multiply-add relative to an addition in a plain loop: register blocking reuses what it loads."""
+
+
+@dataclass
+class Analysis:
+    """`inline[c]`: the node to inline for expression class c; `uniform[c]`: c is a constant at every coordinate."""
+
+    graph: FrozenGraph
+    table: IndexTable
+    symbols: dict[Expr, int]
+    inline: dict[int, Node]
+    uniform: dict[int, bool]
+    stored: dict[int, list[Node]]
+    """Tensor class -> its L2 producers (Region, Scatter*, Panel)."""
+
+
+def analyse(graph: FrozenGraph, table: IndexTable, symbols: dict[Expr, int]) -> Analysis:
+    """Compute the facts; `symbols` are representative values."""
+    stored = {
+        cls: producers
+        for cls in graph.types
+        if (
+            producers := [
+                n
+                for n in graph.nodes.get(cls, ())
+                if n.op == "Region" or n.op.startswith(("Scatter", "Panel"))
+            ]
+        )
+    }
+    chooser = _Chooser(graph, table, symbols, stored)
+    chooser.solve()
+    return Analysis(graph, table, symbols, chooser.best, _uniform(graph), stored)
+
+
+def is_leaf(graph: FrozenGraph, tensor: int) -> bool:
+    """Whether the tensor comes from outside the function (argument, call result)."""
+    return any(n.op in ("Argument", "CallResult") for n in graph.nodes[tensor])
+
+
+class _Chooser:
+    """Least fixpoint of the work per element of every expression class."""
+
+    def __init__(
+        self, graph: FrozenGraph, table: IndexTable, symbols: dict[Expr, int], stored: dict[int, list[Node]]
+    ) -> None:
+        self.graph, self.table, self.symbols, self.stored = graph, table, symbols, stored
+        self.scalars = scalar_constructors()
+        self.work: dict[int, float] = {}
+        self.best: dict[int, Node] = {}
+
+    def solve(self) -> None:
+        exprs = {c: ns for c, ns in self.graph.nodes.items() if c not in self.graph.types}
+        changed = True
+        while changed:
+            changed = False
+            for cls, nodes in exprs.items():
+                for node in nodes:
+                    work = self._node_work(node)
+                    if work < self.work.get(cls, math.inf) * (1 - 1e-12):
+                        self.work[cls], self.best[cls] = work, node
+                        changed = True
+
+    def _of(self, cls: int) -> float:
+        return self.work.get(cls, math.inf)
+
+    def _node_work(self, node: Node) -> float:
+        op = node.op
+        if op in self.scalars:
+            return SCALAR_WORK.get(self.scalars[op], 1.0) + sum(map(self._of, node.args))
+        if op == "Load":
+            return LOAD_WORK if self._must_load(node.args[0]) else math.inf
+        if op == "Const":
+            return 0.01
+        if op == "Index":
+            return 0.5
+        if op in ("Cast", "View"):
+            return (1.0 if op == "Cast" else 0.01) + self._of(node.args[1])
+        if op.startswith("Gather"):
+            return 4.0 + sum(map(self._of, node.args[1:]))
+        if op == "Insert":
+            return 4.0 + self._of(node.args[1]) + self._of(node.args[2])
+        if op == "Reduce":
+            extent = sizes(self.table.get_axes(node.args[1]).extents, self.symbols)
+            return 1.0 + extent * (1.0 + self._of(node.args[2]))
+        return self._contraction_work(node)
+
+    def _must_load(self, tensor: int) -> bool:
+        """Leaves, and tensors that no region computes (scatters at runtime positions)."""
+        return is_leaf(self.graph, tensor) or not any(n.op == "Region" for n in self.stored.get(tensor, ()))
+
+    def _contraction_work(self, node: Node) -> float:
+        depth = sizes(self.table.get_contraction(node.args[0]).summed, self.symbols)
+        rate = PACKED_WORK if node.op == "ContractPacked" else UNPACKED_WORK
+        copies = sum(self._is_copy(t) for t in node.args[1:] if not self._is_panel(t))
+        return 1.0 + depth * (rate + VIEW_PENALTY * copies)
+
+    def _is_panel(self, tensor: int) -> bool:
+        return any(n.op == "Panel" for n in self.graph.nodes[tensor])
+
+    def _is_copy(self, tensor: int) -> bool:
+        """Whether materialising the tensor would only rearrange another one."""
+        if is_leaf(self.graph, tensor):
+            return False
+        bodies = [n.args[1] for n in self.stored.get(tensor, ()) if n.op == "Region"]
+        return any(n.op == "View" for b in bodies for n in self.graph.nodes[b])
+
+
+def _uniform(graph: FrozenGraph) -> dict[int, bool]:
+    """Expression classes built from constants only. They are the same at every coordinate of any shape, so no tensor stands for them."""
+    uniform = dict.fromkeys(graph.nodes, False)
+    scalars = scalar_constructors()
+    changed = True
+    while changed:
+        changed = False
+        for cls, nodes in graph.nodes.items():
+            if uniform[cls] or cls in graph.types:
+                continue
+            for node in nodes:
+                constant = node.op == "Const"
+                constant |= node.op in scalars and all(uniform[a] for a in node.args)
+                constant |= node.op in ("Cast", "View") and uniform[node.args[1]]
+                if constant:
+                    uniform[cls] = changed = True
+                    break
+    return uniform

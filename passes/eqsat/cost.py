@@ -1,0 +1,110 @@
+"""The analytic roofline: seconds of a kernel from bytes moved and work done, before anything is measured.
+
+Work counts each value as often as the loops run that it depends on (a value sits at the shallowest loop that knows its coordinates). The
+constants describe a small multi-core CPU; only their ratios matter for the choices made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ...dialects.symbolic import DimVar, Expr, const
+from .analysis import SCALAR_WORK
+from .body import Value, Var
+from .egraph import FrozenGraph
+from .index_table import Dims, sizes
+from .kernels import ContractKernel, Kernel, ScatterKernel, loop_vars, walk
+
+BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i1": 1}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Seconds per launch, bytes per second (memory, cache), additions per second (vector code), multiply-adds per second (matmul)."""
+
+    launch: float = 1.5e-6
+    memory: float = 2.5e10
+    cache: float = 8e10
+    cache_bytes: float = 1.6e7
+    work: float = 4e10
+    matmul: float = 7e10
+    scalar_penalty: float = 6.0
+
+
+def kernel_seconds(kernel: Kernel, graph: FrozenGraph, symbols: dict[Expr, int], machine: Machine) -> float:
+    """Estimated time of one launch at the given symbol values."""
+    moved = _bytes(kernel, graph, symbols)
+    rate = machine.cache if moved < machine.cache_bytes else machine.memory
+    work = _work(kernel, symbols, machine) / machine.work
+    if isinstance(kernel, ContractKernel):
+        assert kernel.contraction is not None
+        products = sizes(kernel.contraction.result, symbols) * sizes(kernel.contraction.summed, symbols)
+        work += products / machine.matmul * (1.0 if kernel.packed else 1.6)
+    return machine.launch + max(moved / rate, work) + 0.1 * min(moved / rate, work)
+
+
+def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Expr, int]) -> float:
+    kind = graph.types[kernel.tensor]
+    written = sizes(kind.dims, symbols) * BYTES[kind.dtype]
+    if isinstance(kernel, ScatterKernel):
+        written = 2.0 * written + 2.0 * sizes(kernel.domain, symbols) * BYTES[kind.dtype]
+    total = float(written)
+    footprints: dict[object, float] = {}
+    for value in walk(kernel.root):
+        if value.op == "load":
+            source = value.attrs[0]
+            whole = sizes(graph.types[source].dims, symbols) * BYTES[value.dtype]
+            touched = _iterations(value.deps, symbols) * BYTES[value.dtype]
+            footprints[source] = max(footprints.get(source, 0.0), min(whole, touched))
+    if isinstance(kernel, ContractKernel):
+        for operand in (kernel.lhs, kernel.rhs):
+            t = graph.types[operand]
+            footprints[operand] = sizes(t.dims, symbols) * BYTES[t.dtype]
+    return total + sum(footprints.values())
+
+
+def _iterations(vars_: frozenset[Var], symbols: dict[Expr, int]) -> int:
+    return prod(_extent(v, symbols) for v in vars_)
+
+
+def _extent(v: Var, symbols: dict[Expr, int]) -> int:
+    return 1 if v.extent is None else v.extent.evaluate(symbols)
+
+
+def _work(kernel: Kernel, symbols: dict[Expr, int], machine: Machine) -> float:
+    order = list(loop_vars(kernel))
+    extents = [_extent(v, symbols) for v in order]
+    inner = order[-1] if order else None
+    total = 0.0
+    for value in walk(kernel.root):
+        depth = max((order.index(v) + 1 for v in value.deps if v in order), default=0)
+        runs = prod(extents[:depth]) * prod(_extent(v, symbols) for v in value.deps if v not in order)
+        if value.op == "reduce":
+            runs *= prod(_extent(v, symbols) for v in value.attrs[1])
+        total += runs * _value_work(value, inner, machine)
+    if order and prod(extents) == 1 or not order:
+        total *= 2.0
+    return total
+
+
+def _value_work(value: Value, inner: Var | None, machine: Machine) -> float:
+    if value.op in ("constant", "contract"):
+        return 0.0
+    if value.op == "load":
+        return 1.0 if _streams(value.attrs[1], value, inner) else machine.scalar_penalty
+    if value.op in ("index_value", "to_index"):
+        return 1.0
+    return SCALAR_WORK.get(value.op, 1.0)
+
+
+def _streams(coords: Dims, value: Value, inner: Var | None) -> bool:
+    """Whether vector loads serve the access: stride 1 or 0 along the innermost loop it depends on."""
+    if any(a.op == "to_index" and inner in a.deps for a in value.args):
+        return False
+    vars_ = sorted((v for c in coords for v in c.atoms() if isinstance(v, DimVar)), key=lambda v: v.index)
+    if not vars_ or (inner is not None and inner not in vars_ and all(v.index < 100 for v in vars_)):
+        return True
+    along = inner if inner in vars_ else vars_[-1]
+    strides = [c.coefficient(along) for c in coords]
+    return all(s is const(0) for s in strides[:-1]) and (strides[-1] is const(1) or strides[-1] is const(0))

@@ -1,0 +1,75 @@
+"""A saturated e-graph as plain Python: classes of tensor and expression nodes, ready for extraction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .index_table import Dims
+
+
+@dataclass(frozen=True)
+class Node:
+    """One e-node: constructor name and arguments (class numbers for sorts `Tensor` and `Expr`, else str or int)."""
+
+    op: str
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Shape and element type of a tensor class."""
+
+    dims: Dims
+    dtype: str
+
+
+@dataclass
+class FrozenGraph:
+    """Nodes by class number (tensor and expression classes share one numbering)."""
+
+    nodes: dict[int, list[Node]] = field(default_factory=dict)
+    loads: dict[int, list[int]] = field(default_factory=dict)
+    """Expression class -> the tensor classes whose `Load` it holds."""
+    types: dict[int, TensorType] = field(default_factory=dict)
+    values: dict[int, int] = field(default_factory=dict)
+    """Encoded value number -> tensor class."""
+
+    def add(self, cls: int, node: Node) -> None:
+        """Record a node; `Load` nodes go into `loads` as well."""
+        self.nodes.setdefault(cls, []).append(node)
+        if node.op == "Load":
+            self.loads.setdefault(cls, []).append(node.args[0])
+
+
+_SKIPPED = {"value", "shape", "identity-map", "compose", "contraction"}
+
+
+def freeze(engine: Any) -> FrozenGraph:
+    """Read all rows of an `egglog.bindings.EGraph`."""
+    numbers: dict[tuple[str, Any], int] = {}
+
+    def number(sort: str, value: Any) -> int:
+        return numbers.setdefault((sort, value), len(numbers))
+
+    graph = FrozenGraph()
+    for name, function in engine.freeze().functions.items():
+        if function.output_sort not in ("Tensor", "Expr"):
+            continue
+        decode = [_decoder(engine, sort, number) for sort in function.input_sorts]
+        for row in function.rows:
+            args = tuple(d(v) for d, v in zip(decode, row.inputs, strict=True))
+            output = number(function.output_sort, row.output)
+            if name == "value":
+                graph.values[args[0]] = output
+            elif name not in _SKIPPED:
+                graph.add(output, Node(name, args))
+    return graph
+
+
+def _decoder(engine: Any, sort: str, number: Any) -> Any:
+    if sort == "String":
+        return engine.value_to_string
+    if sort == "i64":
+        return engine.value_to_i64
+    return lambda value: number(sort, value)

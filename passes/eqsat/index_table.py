@@ -1,0 +1,269 @@
+"""Index maps, shapes and reduction axes as short keys, and the oracle that answers the rules' questions about them.
+
+egglog terms hold keys ("m3", "s1", "a2"); this table holds what they mean as canonical symbolic expressions. Rules that need affine algebra
+put a question into a `*-wanted` relation; `IndexTable.answer` turns every open question into facts between two rounds of saturation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ...dialects.symbolic import DimVar, Expr, IndexMap, const, product
+
+Dims = tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Source coordinates from (result coordinates..., index values...); `source` are the source's dims."""
+
+    extents: Dims
+    indices: int
+    results: Dims
+    source: Dims
+
+    def value_var(self, k: int) -> DimVar:
+        """The variable of index value k."""
+        return DimVar(len(self.extents) + k, None)
+
+    def apply(self, coords: Dims) -> Dims:
+        """The source coordinates (still in terms of the index values) at the given result coordinates."""
+        swap = {d: c for d, c in zip(dims_for(self.extents), coords, strict=True) if isinstance(d, DimVar)}
+        return tuple(r.substitute(swap) for r in self.results)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """A reduction of the axes `axes` of an operand with dims `operand`."""
+
+    operand: Dims
+    axes: tuple[int, ...]
+
+    @property
+    def extents(self) -> Dims:
+        """Extents of the reduced axes."""
+        return tuple(self.operand[a] for a in self.axes)
+
+    def operand_coords(self, outer: Dims, reduced: Dims) -> Dims:
+        """Operand coordinates from the result's coordinates and the reduced ones."""
+        rest, summed = iter(outer), iter(reduced)
+        return tuple(next(summed) if i in self.axes else next(rest) for i in range(len(self.operand)))
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """Sum over k of lhs[lhs_map] * rhs[rhs_map]; maps take (result dims..., k dims...)."""
+
+    result: Dims
+    summed: Dims
+    lhs: IndexMap
+    rhs: IndexMap
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    def panel_dims(self, width: int) -> Dims:
+        """Shape of the right operand in panels: [*batch, ceil(N / width), K, width]."""
+        columns = product(self.result[i] for i in self.columns)
+        batch = tuple(self.result[i] for i in self.batch)
+        return (*batch, (columns + (width - 1)) // width, product(self.summed), const(width))
+
+
+def dims_for(extents: Dims) -> Dims:
+    """One coordinate variable per extent; an axis of extent 1 has only the coordinate 0."""
+    return tuple(const(0) if e is const(1) else DimVar(i, e) for i, e in enumerate(extents))
+
+
+class IndexTable:
+    """Interns maps, shapes, axes and contractions; answers the oracle's questions."""
+
+    def __init__(self, panel_width: int = 0) -> None:
+        self.panel_width = panel_width
+        self._keys: dict[object, str] = {}
+        self._values: dict[str, object] = {}
+        self._answered: set[tuple[str, ...]] = set()
+        self._facts: list[str] = []
+
+    def _intern(self, prefix: str, value: object) -> tuple[str, bool]:
+        key = self._keys.get(value)
+        if key is not None:
+            return key, False
+        key = f"{prefix}{len(self._keys)}"
+        self._keys[value] = key
+        self._values[key] = value
+        return key, True
+
+    def map(self, extents: Dims, results: Dims) -> str:
+        """Key of an index map; states its facts (identity, insertable, planes) when it is new."""
+        only = _only_coordinates(extents)
+        key, new = self._intern("m", IndexMap(tuple(extents), tuple(r.substitute(only) for r in results)))
+        if new:
+            self._facts.extend(_map_facts(key, self.get_map(key)))
+        return key
+
+    def shape(self, dims: Dims) -> str:
+        """Key of a shape; states its identity map when it is new."""
+        key, new = self._intern("s", ("shape", tuple(dims)))
+        if new:
+            identity = self.map(tuple(dims), dims_for(tuple(dims)))
+            self._facts.append(f'(set (identity-map "{key}") "{identity}")')
+        return key
+
+    def gather(self, extents: Dims, indices: int, results: Dims, source: Dims) -> str:
+        """Key of a gather's map; states whether it picks one of two planes."""
+        results = tuple(r.substitute(_only_coordinates(extents)) for r in results)
+        gather = Gather(tuple(extents), indices, results, tuple(source))
+        key, new = self._intern("g", gather)
+        picks = (gather.value_var(0), *dims_for(gather.extents)) if indices == 1 else None
+        if new and source and source[0] is const(2) and results == picks:
+            self._facts.append(f'(plane-select "{key}")')
+        return key
+
+    def scatter(self, extents: Dims, indices: int, results: Dims) -> str:
+        """Key of a scatter's map from (update coordinates..., index values...) to base coordinates."""
+        return self.map(extents, results) if not indices else self.gather(extents, indices, results, ())
+
+    def axes(self, operand: Dims, axes: tuple[int, ...]) -> str:
+        """Key of a reduction's axes."""
+        key, new = self._intern("a", Axes(tuple(operand), tuple(axes)))
+        if new and axes == (0,) and operand[0] is const(2):
+            self._facts.append(f'(pair-axis "{key}")')
+        return key
+
+    def get_map(self, key: str) -> IndexMap:
+        value = self._values[key]
+        assert isinstance(value, IndexMap)
+        return value
+
+    def get_gather(self, key: str) -> Gather:
+        value = self._values[key]
+        assert isinstance(value, Gather)
+        return value
+
+    def get_axes(self, key: str) -> Axes:
+        value = self._values[key]
+        assert isinstance(value, Axes)
+        return value
+
+    def get_contraction(self, key: str) -> Contraction:
+        value = self._values[key]
+        assert isinstance(value, Contraction)
+        return value
+
+    def get_shape(self, key: str) -> Dims:
+        value = self._values[key]
+        assert isinstance(value, tuple)
+        return value[1]
+
+    @property
+    def has_facts(self) -> bool:
+        """Whether facts wait to be taken."""
+        return bool(self._facts)
+
+    def take_facts(self) -> list[str]:
+        """Facts stated since the last call, as egglog commands."""
+        facts, self._facts = self._facts, []
+        return facts
+
+    def answer(self, questions: list[tuple[str, ...]]) -> None:
+        """Answer questions ("compose-wanted", m, n) and ("contraction-wanted", axes, m, n) once each."""
+        for question in questions:
+            if question in self._answered:
+                continue
+            self._answered.add(question)
+            relation, *keys = question
+            if relation == "compose-wanted":
+                outer, inner = self.get_map(keys[0]), self.get_map(keys[1])
+                if len(outer.results) != len(inner.extents):
+                    continue  # two views of one constant, which has no shape of its own
+                composed = self.map(outer.extents, inner.apply(outer.results))
+                self._facts.append(f'(set (compose "{keys[0]}" "{keys[1]}") "{composed}")')
+            else:
+                self._answer_contraction(*keys)
+
+    def _answer_contraction(self, axes_key: str, lhs_key: str, rhs_key: str) -> None:
+        contraction = classify(self.get_axes(axes_key), self.get_map(lhs_key), self.get_map(rhs_key))
+        if contraction is None:
+            return
+        key, new = self._intern("k", contraction)
+        self._facts.append(f'(set (contraction "{axes_key}" "{lhs_key}" "{rhs_key}") "{key}")')
+        if new and self.panel_width:
+            self._facts.append(f'(packable "{key}" {self.panel_width})')
+
+
+def classify(axes: Axes, lhs: IndexMap, rhs: IndexMap) -> Contraction | None:
+    """Dims of a sum of products as batch (both operands), rows (lhs only) and columns (rhs only); None if it is no contraction."""
+    outer = tuple(e for i, e in enumerate(axes.operand) if i not in axes.axes)
+    n = len(outer)
+    variables = dims_for(outer + axes.extents)
+    operand = axes.operand_coords(variables[:n], variables[n:])
+    lhs_map = IndexMap(outer + axes.extents, lhs.apply(operand))
+    rhs_map = IndexMap(outer + axes.extents, rhs.apply(operand))
+    uses = [{a for r in m.results for a in r.atoms()} for m in (lhs_map, rhs_map)]
+    batch, rows, columns = [], [], []
+    for i, variable in enumerate(variables[:n]):
+        in_lhs, in_rhs = variable in uses[0], variable in uses[1]
+        if in_lhs and in_rhs:
+            batch.append(i)
+        elif in_rhs:
+            columns.append(i)
+        elif in_lhs or outer[i] is const(1):
+            rows.append(i)
+        else:
+            return None
+    if any((v in uses[0]) != (v in uses[1]) for v in variables[n:]) or not columns:
+        return None
+    if not all(v in uses[0] for v, e in zip(variables[n:], axes.extents, strict=True) if e is not const(1)):
+        return None
+    return Contraction(outer, axes.extents, lhs_map, rhs_map, tuple(batch), tuple(rows), tuple(columns))
+
+
+def linear_inverse(m: IndexMap) -> list[tuple[int, Expr, int] | Expr] | None:
+    """For each result of `m`: (dim, offset, stride) when it is stride*dim + offset, or a constant expression; None if not invertible.
+
+    Every dim of extent other than 1 must stand in exactly one result.
+    """
+    found: list[tuple[int, Expr, int] | Expr] = []
+    seen: set[int] = set()
+    variables = dims_for(m.extents)
+    for result in m.results:
+        used = [i for i, v in enumerate(variables) if isinstance(v, DimVar) and v in result.atoms()]
+        if not used:
+            found.append(result)
+            continue
+        if len(used) > 1 or used[0] in seen:
+            return None
+        variable = variables[used[0]]
+        stride = result.coefficient(variable) if isinstance(variable, DimVar) else None
+        if stride is None or not stride.is_const or stride.value <= 0:
+            return None
+        seen.add(used[0])
+        found.append((used[0], result - variable * stride, stride.value))
+    if any(i not in seen and e is not const(1) for i, e in enumerate(m.extents)):
+        return None
+    return found
+
+
+def _map_facts(key: str, m: IndexMap) -> list[str]:
+    facts = []
+    variables = dims_for(m.extents)
+    if m.results == variables:
+        facts.append(f'(identity "{key}")')
+    if len(m.results) == len(variables) + 1 and m.results[1:] == variables:
+        for plane in (0, 1):
+            if m.results[0] is const(plane):
+                facts.append(f'(plane "{key}" {plane})')
+    if linear_inverse(m) is not None:
+        facts.append(f'(insertable "{key}")')
+    return facts
+
+
+def _only_coordinates(extents: Dims) -> dict[DimVar, Expr]:
+    """An axis of extent 1 has only the coordinate 0."""
+    return {DimVar(i, e): const(0) for i, e in enumerate(extents) if e is const(1)}
+
+
+def sizes(extents: Dims, values: dict[Expr, int]) -> int:
+    """Product of extents at the given symbol values."""
+    return prod(e.evaluate(values) for e in extents)

@@ -1,0 +1,107 @@
+"""The pass `luminal-eqsat`: L1 primitives to L2 kernels through equality saturation.
+
+"luminal.mul"(%x, %w), "luminal.sum_reduce"(..)   =>   "kernel.contract"(%x, %w) with the cheapest fused epilogue
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..dialects.mlir import ir
+from ..dialects.symbolic import Expr, symbols_in_scope
+from ..dialects.symbol_list import SymbolInfo, rule_of, symbols_of
+
+
+@dataclass(frozen=True)
+class LuminalEqsatOptions:
+    """Options of luminal-eqsat.
+
+    disable: rule families to switch off (scatters, regions, views, algebra, recognition, contractions)
+    panel_width: columns of a packed weight panel; 0 turns packing off
+    sweeps: passes of the extraction's local search
+    """
+
+    disable: tuple[str, ...] = ()
+    panel_width: int = 16
+    sweeps: int = 4
+
+
+def luminal_eqsat(op: ir.Operation, options: LuminalEqsatOptions | None = None) -> Mapping[str, object]:
+    """Replace every function's luminal ops by the kernels that saturation and extraction choose."""
+    statistics = saturate_module(op, options or LuminalEqsatOptions())
+    return statistics
+
+
+def saturate_module(
+    module: ir.Operation, options: LuminalEqsatOptions, progress: Callable[[str], None] | None = None
+) -> dict[str, object]:
+    """Rewrite `module` in place, function by function; returns statistics (seconds and matches per ruleset, e-nodes, estimated time)."""
+    from .eqsat.saturate import Statistics
+
+    total = Statistics()
+    extraction = estimate = 0.0
+    kernels = 0
+    for func in [o.operation for o in module.regions[0].blocks[0].operations]:
+        if func.name != "func.func" or not func.regions[0].blocks:
+            continue
+        if progress is not None:
+            progress(ir.StringAttr(func.attributes["sym_name"]).value)
+        with symbols_in_scope([s.sym for s in symbols_of(func)]):
+            statistics, seconds, choice = _function(func, options)
+        total.merge(statistics)
+        extraction += seconds
+        estimate += choice.seconds
+        kernels += len(choice.order)
+    return {
+        "saturation seconds": total.seconds,
+        "extraction seconds": extraction,
+        "rounds": total.rounds,
+        "e-nodes": total.nodes,
+        "kernels": kernels,
+        "estimated seconds": estimate,
+        "seconds per ruleset": total.ruleset_seconds,
+        "matches per rule": total.rule_matches,
+    }
+
+
+def _function(func: ir.Operation, options: LuminalEqsatOptions):
+    from .eqsat.analysis import analyse
+    from .eqsat.encode import Encoder
+    from .eqsat.extract import Extractor
+    from .eqsat.index_table import IndexTable
+    from .eqsat.saturate import Saturation
+
+    table = IndexTable(options.panel_width)
+    encoded = Encoder(table).encode(func)
+    saturation = Saturation(table, options.disable)
+    graph = saturation.saturate(encoded)
+    start = time.perf_counter()
+    analysis = analyse(graph, table, representative_sizes(symbols_of(func)))
+    roots = list(dict.fromkeys(graph.values[number] for number in encoded.roots))
+    choice = Extractor(analysis, roots).extract(options.sweeps)
+    _replace(func, graph, encoded, choice)
+    return saturation.statistics, time.perf_counter() - start, choice
+
+
+def representative_sizes(symbols: list[SymbolInfo]) -> dict[Expr, int]:
+    """A size for each symbol at which kernels are compared: 64, moved into the symbol's range."""
+    values: dict[Expr, int] = {}
+    for symbol in symbols:
+        rule = rule_of(symbol, symbols)
+        size = max(symbol.minimum, 64 if symbol.maximum is None else min(64, symbol.maximum))
+        values[symbol.sym] = size if rule is None else rule.evaluate(values)
+    return values
+
+
+def _replace(func: ir.Operation, graph, encoded, choice) -> None:
+    """Put the kernels before the terminator, let it return their results, then erase what stood there before."""
+    from .eqsat.rebuild import Rebuilder
+
+    block = func.regions[0].blocks[0]
+    old = [operation.operation for operation in block.operations]
+    with func.location:
+        Rebuilder(graph, encoded, choice, block).run(old[-1])
+    for operation in reversed(old[:-1]):
+        operation.erase()
