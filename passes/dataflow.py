@@ -1,7 +1,8 @@
 """A light, integer-indexed view of one function's dataflow, for passes that reason about structure.
 
-Walking MLIR objects from Python costs microseconds per step, and structural searches take millions of steps; here ops
-are numbers, values are (op, result) pairs, ancestor sets are bit masks, and equal ops have equal keys.
+Walking MLIR objects from Python costs microseconds per step, and structural searches take millions of
+steps; here ops are numbers, values are (op, result) pairs, ancestor sets are bit masks, and equal ops have
+equal keys.
 """
 
 from __future__ import annotations
@@ -94,21 +95,37 @@ class Dataflow:
         return found
 
     @cached_property
+    def _deepest_operand(self) -> list[int]:
+        """For each op the op on the longest path that leads to it, -1 if it depends on arguments only."""
+        depths: list[int] = []
+        deepest = []
+        for refs in self.operands:
+            before = max((ref.op for ref in refs if ref.op >= 0), key=lambda i: (depths[i], -i), default=-1)
+            deepest.append(before)
+            depths.append(depths[before] + 1 if before >= 0 else 0)
+        return deepest
+
+    @cached_property
     def _colours(self) -> list[list[int]]:
         return [list(self.keys)]
 
     def colours(self, radius: int) -> list[int]:
-        """A number per op: equal if and only if the ops and all they depend on up to `radius` steps away are equal."""
+        """A number per op: equal if the last `radius` ops on the longest paths that lead to the ops are
+        equal.
+
+        Along the longest path the first layer of a stack looks like all others; with every operand in the
+        number, a skip
+        connection would show that it starts from something else.
+        """
         rounds = self._colours
-        arguments = {k: hash((self._types[Ref(-1, k)], self._kinds.get(k))) for k in range(len(self.arguments))}
         while len(rounds) <= radius:
             last = rounds[-1]
-            interned: dict[Any, int] = {}
-            rounds.append([
-                interned.setdefault(
-                    (self.keys[i], tuple(("a", arguments[r.result]) if r.op < 0 else (r.result, last[r.op]) for r in refs)),
-                    len(interned))
-                for i, refs in enumerate(self.operands)])
+            interned: dict[tuple[int, int], int] = {}
+            pairs = [
+                (key, -1 if d < 0 else last[d])
+                for key, d in zip(self.keys, self._deepest_operand, strict=True)
+            ]
+            rounds.append([interned.setdefault(pair, len(interned)) for pair in pairs])
         return rounds[radius]
 
     def chains(self, radius: int) -> list[list[int]]:
@@ -116,8 +133,11 @@ class Dataflow:
         classes: dict[int, list[int]] = {}
         for i, colour in enumerate(self.colours(radius)):
             classes.setdefault(colour, []).append(i)
-        return [ops for ops in classes.values() if len(ops) > 1
-                and all(self.ancestors[b] >> a & 1 for a, b in zip(ops, ops[1:], strict=False))]
+        return [
+            ops
+            for ops in classes.values()
+            if len(ops) > 1 and all(self.ancestors[b] >> a & 1 for a, b in zip(ops, ops[1:], strict=False))
+        ]
 
 
 def _sorted_attributes(op: ir.Operation) -> list[Any]:

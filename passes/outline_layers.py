@@ -1,8 +1,9 @@
 """Outline repeated layers: later passes see one copy of a block that a model stacks N times.
 
-Saturation, extraction and code generation cost grows with the size of the program they see, and a deep model is one
-block repeated. The search is structural: a *root* is a value at which a block ends; the block is what that root
-depends on and the previous root does not. Nothing depends on the order of the ops, only on the dataflow.
+Saturation, extraction and code generation cost grows with the size of the program they see, and a deep
+model is one block repeated. The search is structural: a *root* is a value at which a block ends; the block
+is what that root depends on and the previous root does not. Nothing depends on the order of the ops, only
+on the dataflow.
 
 Before::
 
@@ -31,9 +32,10 @@ from dataclasses import dataclass, field
 from ..dialects.mlir import ir
 from .dataflow import Dataflow, Ref
 
-_RADII = (2, 4, 8, 16, 32)
+_RADII = (1, 4, 8, 16, 32, 64, 128)
 _FULL_EVALUATIONS = 24
-# Ops that cost nothing to repeat inside a layer: passing their result as an argument would only hide what it is.
+# Ops that cost nothing to repeat inside a layer: passing their result as an argument would only hide what
+# it is.
 _TRANSPARENT = ("luminal.constant", "luminal.iota", "luminal.view")
 
 
@@ -60,7 +62,9 @@ class _Site:
 
 @dataclass
 class _Plan:
-    """A block (`template`, op numbers in program order, ending at its root), its inputs and all its occurrences."""
+    """A block (`template`, op numbers in program order, ending at its root), its inputs and all its
+    occurrences.
+    """
 
     template: list[int]
     inputs: list[Ref]
@@ -72,10 +76,21 @@ class _Plan:
         return (len(self.sites) - 1) * len(self.template)
 
 
-def outline_layers(op: ir.Operation, options: OutlineLayersOptions = OutlineLayersOptions()) -> dict[str, int]:
-    """Move repeated blocks of `@main` into private functions `@layer0`, `@layer1`, ... called once per repetition."""
-    main = next((f for f in op.regions[0].blocks[0].operations if f.operation.name == "func.func"
-                 and ir.StringAttr(f.attributes["sym_name"]).value == "main"), None)
+def outline_layers(
+    op: ir.Operation, options: OutlineLayersOptions = OutlineLayersOptions()
+) -> dict[str, int]:
+    """Move repeated blocks of `@main` into private functions `@layer0`, `@layer1`, ...
+
+    called once per repetition.
+    """
+    main = next(
+        (
+            f
+            for f in op.regions[0].blocks[0].operations
+            if f.operation.name == "func.func" and ir.StringAttr(f.attributes["sym_name"]).value == "main"
+        ),
+        None,
+    )
     counts = {"layers": 0, "calls": 0}
     if main is None:
         return counts
@@ -92,7 +107,9 @@ def outline_layers(op: ir.Operation, options: OutlineLayersOptions = OutlineLaye
 
 
 def _find_block(graph: Dataflow, min_ops: int) -> _Plan | None:
-    """The block whose outlining saves most ops, cut where the fewest values cross (None if nothing repeats)."""
+    """The block whose outlining saves most ops, cut where the fewest values cross (None if nothing
+    repeats).
+    """
     candidates: dict[tuple[int, ...], tuple[int, int, list[int]]] = {}
     for radius in _RADII:
         for members in graph.chains(radius):
@@ -102,7 +119,9 @@ def _find_block(graph: Dataflow, min_ops: int) -> _Plan | None:
     if not candidates:
         return None
     most = max(saved for saved, _, _ in candidates.values())
-    ranked = sorted((crossing, -saved, key) for key, (saved, crossing, _) in candidates.items() if 2 * saved >= most)
+    ranked = sorted(
+        (crossing, -saved, key) for key, (saved, crossing, _) in candidates.items() if 2 * saved >= most
+    )
     plans = []
     for _, _, key in ranked[:_FULL_EVALUATIONS]:
         plan = _grow(graph, list(key), candidates[key][2])
@@ -111,12 +130,20 @@ def _find_block(graph: Dataflow, min_ops: int) -> _Plan | None:
     if not plans:
         return None
     most = max(plan.saved for plan in plans)
-    return min((plan for plan in plans if 10 * plan.saved >= 9 * most),
-               key=lambda plan: (_crossing(graph, plan.inputs) + len(plan.live_outs), -plan.saved, plan.template[-1]))
+    return min(
+        (plan for plan in plans if 10 * plan.saved >= 9 * most),
+        key=lambda plan: (
+            _crossing(graph, plan.inputs) + len(plan.live_outs),
+            -plan.saved,
+            plan.template[-1],
+        ),
+    )
 
 
 def _estimate(graph: Dataflow, chain: list[int], min_ops: int) -> tuple[int, int, list[int]] | None:
-    """(ops saved, values crossing, block) if the chain's most common segment is a block of at least `min_ops`."""
+    """(ops saved, values crossing, block) if the chain's most common segment is a block of at least
+    `min_ops`.
+    """
     masks = [graph.ancestors[b] & ~graph.ancestors[a] for a, b in zip(chain, chain[1:], strict=False)]
     sizes = Counter(mask.bit_count() for mask in masks)
     size, times = max(sizes.items(), key=lambda item: (item[0] * item[1], item[0]))
@@ -136,7 +163,9 @@ def _external_inputs(graph: Dataflow, block: list[int]) -> list[Ref]:
 
 
 def _grow(graph: Dataflow, chain: list[int], template: list[int]) -> _Plan:
-    """All occurrences of `template` that end at a root of the chain, or one block before the first of these."""
+    """All occurrences of `template` that end at a root of the chain, or one block before the first of
+    these.
+    """
     plan = _Plan(template, _external_inputs(graph, template))
     sites: dict[int, _Site] = {}
     taken = 0
@@ -146,8 +175,14 @@ def _grow(graph: Dataflow, chain: list[int], template: list[int]) -> _Plan:
             sites[root] = site
             taken |= site.mask
     # The first blocks are near the program's start, so their surroundings differ and the chain can miss them.
-    back = next((p for p, ref in enumerate(plan.inputs) if ref.op >= 0
-                 and any(s.inputs[p].op in sites for s in sites.values())), None)
+    back = next(
+        (
+            p
+            for p, ref in enumerate(plan.inputs)
+            if ref.op >= 0 and any(s.inputs[p].op in sites for s in sites.values())
+        ),
+        None,
+    )
     if back is not None and sites:
         root = sites[min(sites)].inputs[back].op
         while root >= 0 and (site := _match(graph, plan, root)) and not site.mask & taken:
@@ -193,12 +228,18 @@ def _live_outs(graph: Dataflow, plan: _Plan) -> list[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for site in plan.sites:
         for position, i in enumerate(site.ops):
-            found.update((position, result) for user, result in graph.uses[i] if not (user >= 0 and site.mask >> user & 1))
+            found.update(
+                (position, result)
+                for user, result in graph.uses[i]
+                if not (user >= 0 and site.mask >> user & 1)
+            )
     return sorted(found)
 
 
 def _pull_in_transparent_inputs(graph: Dataflow, plan: _Plan) -> None:
-    """Repeat inside the block the constants, iotas and views it gets from outside, if equal at all occurrences."""
+    """Repeat inside the block the constants, iotas and views it gets from outside, if equal at all
+    occurrences.
+    """
     while any(_pull_in(graph, plan, p) for p in range(len(plan.inputs))):
         pass
 
@@ -210,7 +251,8 @@ def _pull_in(graph: Dataflow, plan: _Plan, position: int) -> bool:
         return False
     if any(ref.op < 0 or graph.keys[ref.op] != graph.keys[own.op] for ref in sources):
         return False
-    # Rows: the template, then the occurrences. A template input is one value, so two uses of it must agree everywhere.
+    # Rows: the template, then the occurrences. A template input is one value, so two uses of it must agree
+    # everywhere.
     inputs = [plan.inputs, *(site.inputs for site in plan.sites)]
     added = [graph.operands[ref.op] for ref in (own, *sources)]
     if any([graph.type_of(ref) for ref in row] != [graph.type_of(ref) for ref in added[0]] for row in added):
@@ -238,8 +280,12 @@ def _rewrite(module: ir.Operation, main: ir.Operation, graph: Dataflow, plan: _P
         calls = []
         for site in plan.sites:
             call = ir.Operation.create(
-                "func.call", results=results, operands=[graph.value(ref) for ref in site.inputs],
-                attributes={"callee": ir.FlatSymbolRefAttr.get(name)}, ip=ir.InsertionPoint(terminator))
+                "func.call",
+                results=results,
+                operands=[graph.value(ref) for ref in site.inputs],
+                attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
+                ip=ir.InsertionPoint(terminator),
+            )
             calls.append(call)
         outlined = [i for site in plan.sites for i in site.ops if site.mask >> i & 1]
         for site, call in zip(plan.sites, calls, strict=True):
@@ -251,20 +297,24 @@ def _rewrite(module: ir.Operation, main: ir.Operation, graph: Dataflow, plan: _P
         _remove_dead(block)
 
 
-def _build_function(module: ir.Operation, main: ir.Operation, graph: Dataflow, plan: _Plan, name: str) -> None:
+def _build_function(
+    module: ir.Operation, main: ir.Operation, graph: Dataflow, plan: _Plan, name: str
+) -> None:
     argument_types = [graph.type_of(ref) for ref in plan.inputs]
     result_types = [graph.type_of(Ref(plan.template[p], r)) for p, r in plan.live_outs]
     attributes = {
         "sym_name": ir.StringAttr.get(name),
         "sym_visibility": ir.StringAttr.get("private"),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(argument_types, result_types)),
-        "arg_attrs": ir.ArrayAttr.get([_argument_attributes(graph, [s.inputs[p] for s in plan.sites])
-                                       for p in range(len(plan.inputs))]),
+        "arg_attrs": ir.ArrayAttr.get(
+            [_argument_attributes(graph, [s.inputs[p] for s in plan.sites]) for p in range(len(plan.inputs))]
+        ),
     }
     if "luminal.symbols" in main.attributes:
         attributes["luminal.symbols"] = main.attributes["luminal.symbols"]
-    function = ir.Operation.create("func.func", attributes=attributes, regions=1,
-                                   ip=ir.InsertionPoint(module.regions[0].blocks[0]))
+    function = ir.Operation.create(
+        "func.func", attributes=attributes, regions=1, ip=ir.InsertionPoint(module.regions[0].blocks[0])
+    )
     block = ir.Block.create_at_start(function.regions[0], argument_types)
     values: dict[Ref, ir.Value] = dict(zip(plan.inputs, block.arguments, strict=True))
     end = ir.InsertionPoint(block)
@@ -273,7 +323,9 @@ def _build_function(module: ir.Operation, main: ir.Operation, graph: Dataflow, p
         for k, ref in enumerate(graph.operands[i]):
             copy.operands[k] = values[ref]
         values.update({Ref(i, r): value for r, value in enumerate(copy.results)})
-    ir.Operation.create("func.return", operands=[values[Ref(plan.template[p], r)] for p, r in plan.live_outs], ip=end)
+    ir.Operation.create(
+        "func.return", operands=[values[Ref(plan.template[p], r)] for p, r in plan.live_outs], ip=end
+    )
 
 
 def _argument_attributes(graph: Dataflow, refs: list[Ref]) -> ir.DictAttr:
@@ -282,11 +334,18 @@ def _argument_attributes(graph: Dataflow, refs: list[Ref]) -> ir.DictAttr:
     return ir.DictAttr.get({"luminal.kind": kind} if kind is not None else {})
 
 
-def _sort(graph: Dataflow, outlined: set[int], plan: _Plan, calls: list[ir.Operation], terminator: ir.Operation) -> None:
+def _sort(
+    graph: Dataflow, outlined: set[int], plan: _Plan, calls: list[ir.Operation], terminator: ir.Operation
+) -> None:
     """Order the remaining ops and the calls so that definitions come first, else by original position."""
     unit_of = {i: ("call", c) for c, site in enumerate(plan.sites) for i in site.ops if i in outlined}
     units = {("op", i): (i, graph.ops[i]) for i in range(len(graph.ops)) if i not in outlined}
-    units.update({("call", c): (max(site.ops), call) for c, (site, call) in enumerate(zip(plan.sites, calls, strict=True))})
+    units.update(
+        {
+            ("call", c): (max(site.ops), call)
+            for c, (site, call) in enumerate(zip(plan.sites, calls, strict=True))
+        }
+    )
     needs: dict[tuple[str, int], set[tuple[str, int]]] = {}
     for unit in units:
         refs = graph.operands[unit[1]] if unit[0] == "op" else plan.sites[unit[1]].inputs

@@ -1,9 +1,10 @@
-"""Decide where every value of a program lives: in an argument, in a result, in memory kept between calls, or in one arena.
+"""Decide where every value of a program lives: in an argument, in a result, in memory kept between calls, or
+in one arena.
 
-What can be decided without sizes is decided once (`assign_storage`): which values share memory because a scatter updates
-its base in place, which results are written straight into their final memory, and which kernels depend on weights
-alone and so run only when these change. Offsets in the arena follow from lifetimes and sizes (`place`), for one
-assignment of the symbols at a time.
+What can be decided without sizes is decided once (`assign_storage`): which values share memory because a
+scatter updates its base in place, which results are written straight into their final memory, and which
+kernels depend on weights alone and so run only when these change. Offsets in the arena follow from
+lifetimes and sizes (`place`), for one assignment of the symbols at a time.
 
 Before::
 
@@ -44,7 +45,9 @@ class PlanMemoryOptions:
 
 @dataclass(frozen=True)
 class Storage:
-    """Where a value lives: argument `index`, result `index`, or block `index` of the static memory or of the arena."""
+    """Where a value lives: argument `index`, result `index`, or block `index` of the static memory or of
+    the arena.
+    """
 
     space: Space
     index: int
@@ -72,8 +75,9 @@ class Block:
 class Layout:
     """The part of a memory plan that no size influences.
 
-    `static_steps` run when weights change, `steps` in every call (both index `Schedule.steps`). `storage[v]` is the home of
-    value v. `returned[r]` is where the tensor of result r is: an argument (it is that very tensor) or a result block.
+    `static_steps` run when weights change, `steps` in every call (both index `Schedule.steps`).
+    `storage[v]` is the home of value v. `returned[r]` is where the tensor of result r is: an argument (it
+    is that very tensor) or a result block.
     """
 
     static_steps: list[int] = field(default_factory=list)
@@ -99,7 +103,8 @@ class _Assignment:
         self.layout = Layout()
         self.end = len(schedule.steps)
         self.definition = {step.result: p for p, step in enumerate(schedule.steps)}
-        self.written = {r.writes: r.value for r in schedule.results if r.writes is not None}
+        self.results = list(zip(schedule.returned, schedule.signature.results, strict=True))
+        self.written = {result.writes: value for value, result in self.results if result.writes is not None}
         self.chain: dict[int, list[int]] = {}
         self._copies: list[tuple[int, Storage]] = []  # value to where, after the last step
 
@@ -110,9 +115,9 @@ class _Assignment:
             self._make_chain(p)
         for argument, value in self.written.items():
             self._place_written(argument, value)
-        for result in self.schedule.results:
+        for value, result in self.results:
             argument = result.writes if result.alias is None else result.alias
-            home = self._place_returned(result.value) if argument is None else Storage("argument", argument)
+            home = self._place_returned(value) if argument is None else Storage("argument", argument)
             self.layout.returned.append(home)
         self._place_chains()
         self._order_copies()
@@ -121,10 +126,10 @@ class _Assignment:
     def _split_static(self) -> None:
         """Kernels of fixed shape that depend on weights alone run once; their results stay."""
         schedule, layout = self.schedule, self.layout
-        static = {k for k, a in enumerate(schedule.arguments) if a.kind == "weight" and k not in self.written}
-        returned = {result.value for result in schedule.results}
+        arguments = enumerate(schedule.signature.arguments)
+        static = {k for k, argument in arguments if argument.kind == "weight" and k not in self.written}
         for p, step in enumerate(schedule.steps):
-            fixed = schedule.kernels[step.kernel].fixed and step.result not in returned
+            fixed = schedule.kernels[step.kernel].fixed and step.result not in schedule.returned
             if fixed and static.issuperset(step.operands):
                 static.add(step.result)
                 layout.static_steps.append(p)
@@ -139,9 +144,9 @@ class _Assignment:
         for p in self.layout.steps:
             for value in self.schedule.steps[p].operands:
                 self.reads[value].append(p)
-        for result in self.schedule.results:
+        for value, result in self.results:
             if result.alias is None:
-                self.reads[result.value].append(self.end)
+                self.reads[value].append(self.end)
 
     def _make_chain(self, p: int) -> None:
         """A scatter updates its base in place where nothing reads the base afterwards."""
@@ -162,7 +167,9 @@ class _Assignment:
         return self.reads[value].count(p) == 1 and all(q <= p for q in self.reads[value])
 
     def _place_written(self, argument: int, value: int) -> None:
-        """Let a chain live in the argument that it is written to, unless something still reads what it overwrites."""
+        """Let a chain live in the argument that it is written to, unless something still reads what it
+        overwrites.
+        """
         if value == argument:
             return
         chain = self.chain.get(value)
@@ -196,7 +203,9 @@ class _Assignment:
         for value, chain in self.chain.items():
             if value not in self.layout.storage:
                 last = max((q for v in chain for q in self.reads[v]), default=0)
-                home = self._new_block(chain[0], self.definition[chain[0]], max(last, self.definition[chain[-1]]))
+                home = self._new_block(
+                    chain[0], self.definition[chain[0]], max(last, self.definition[chain[-1]])
+                )
                 self.layout.storage.update(dict.fromkeys(chain, home))
 
     def _new_block(self, value: int, first: int, last: int) -> Storage:
@@ -204,9 +213,11 @@ class _Assignment:
         return Storage("arena", len(self.layout.arena_blocks) - 1)
 
     def _order_copies(self) -> None:
-        """Results first; then an argument's old value, if it is written elsewhere, is saved before any is overwritten."""
+        """Results first; then an argument's old value, if it is written elsewhere, is saved before any is
+        overwritten.
+        """
         layout = self.layout
-        for k in range(len(self.schedule.arguments)):
+        for k in range(len(self.schedule.signature.arguments)):
             layout.storage[k] = Storage("argument", k)
         to_results = [(v, home) for v, home in self._copies if home.space == "result"]
         to_arguments = [(v, home) for v, home in self._copies if home.space == "argument"]
@@ -219,10 +230,12 @@ class _Assignment:
 
 
 def place(blocks: Sequence[Block], sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Offsets of arena blocks of these sizes, such that blocks alive at the same step do not overlap, and the total.
+    """Offsets of arena blocks of these sizes, such that blocks alive at the same step do not overlap, and the
+    total.
 
-    Greedy by size: the biggest block first, each as low as it fits. The minimum is NP-hard; this is within a few per cent of it
-    on layered programs (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
+    Greedy by size: the biggest block first, each as low as it fits. The minimum is NP-hard; this is within
+    a few per cent of it on layered programs (Pisarchyk and Lee, "Efficient Memory Management for Deep
+    Neural Net Inference", 2020).
     """
     offsets = [0] * len(blocks)
     placed: list[int] = []
@@ -230,8 +243,11 @@ def place(blocks: Sequence[Block], sizes: Sequence[int]) -> tuple[list[int], int
     for b in sorted(range(len(blocks)), key=lambda k: (-sizes[k], k)):
         size = -(-sizes[b] // ALIGNMENT) * ALIGNMENT
         block = blocks[b]
-        busy = sorted((offsets[o], offsets[o] + sizes[o]) for o in placed
-                      if blocks[o].first <= block.last and block.first <= blocks[o].last)
+        busy = sorted(
+            (offsets[o], offsets[o] + sizes[o])
+            for o in placed
+            if blocks[o].first <= block.last and block.first <= blocks[o].last
+        )
         offset = 0
         for start, stop in busy:
             if offset + size <= start:
@@ -267,7 +283,9 @@ def plan_memory(op: ir.Operation, options: PlanMemoryOptions = PlanMemoryOptions
     schedule = read_schedule(op)
     layout = assign_storage(schedule)
     sample = [options.size if s.hi is None else min(options.size, s.hi) for s in schedule.symbols]
-    values = apply_rules(schedule.symbols, [max(v, s.lo or 0) for v, s in zip(sample, schedule.symbols, strict=True)])
+    values = apply_rules(
+        schedule.symbols, [max(v, s.lo or 0) for v, s in zip(sample, schedule.symbols, strict=True)]
+    )
     sizes = compiled(tuple(block.size for block in layout.arena_blocks), len(values))(values)
     offsets, total = place(layout.arena_blocks, sizes)
     places: dict[int, list[str]] = {}
@@ -280,6 +298,12 @@ def plan_memory(op: ir.Operation, options: PlanMemoryOptions = PlanMemoryOptions
     with op.context:
         for k, texts in places.items():
             schedule.kernels[k].op.attributes["luminal.memory"] = ir.ArrayAttr.get(
-                [ir.StringAttr.get(text) for text in texts])
-    return {"launches": len(layout.steps), "once": len(layout.static_steps), "arena bytes": total,
-            "static bytes": sum(layout.static_blocks), "copies": len(layout.copies)}
+                [ir.StringAttr.get(text) for text in texts]
+            )
+    return {
+        "launches": len(layout.steps),
+        "once": len(layout.static_steps),
+        "arena bytes": total,
+        "static bytes": sum(layout.static_blocks),
+        "copies": len(layout.copies),
+    }

@@ -1,7 +1,7 @@
 """Reads a module of kernels as a flat schedule: which kernel runs when, on which values.
 
-Calls to outlined layers are inlined here, not in the IR: the same kernel op appears in many steps, so that it is
-compiled once. Memory planning and the runtime both work on this.
+Calls to outlined layers are inlined here, not in the IR: the same kernel op appears in many steps, so that
+it is compiled once. Memory planning and the runtime both work on this.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from luminal.errors import PassError
 from ..dialects.mlir import ir
 from ..dialects.symbolic import Expr, Sym, product
 from ..dialects.types import BYTES, dims_of, dtype_of, rule_of, symbols_of
+
 
 @dataclass(frozen=True)
 class Symbol:
@@ -43,11 +44,15 @@ class Argument:
 
     name: str
     kind: str
+    type: Value
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel op. `fixed`: no symbol influences what it computes, so equal operands give equal results in every call."""
+    """A kernel op.
+
+    `fixed`: no symbol influences what it computes, so equal operands give equal results in every call.
+    """
 
     op: ir.Operation
     name: str
@@ -65,23 +70,43 @@ class Step:
 
 @dataclass(frozen=True)
 class Result:
-    """A value that the program returns; `writes`/`alias`: the argument that it is written back to, or that it is."""
+    """A result of the program; `writes`/`alias`: the argument that it is written back to, or that it is."""
 
-    value: int
+    type: Value
     writes: int | None = None
     alias: int | None = None
 
 
 @dataclass
-class Schedule:
-    """Values 0 .. len(arguments)-1 are the arguments; each step defines one value more."""
+class Signature:
+    """What a caller of `@main` must know."""
 
     symbols: list[Symbol]
-    arguments: list[Argument] = field(default_factory=list)
+    arguments: list[Argument]
+    results: list[Result]
+
+    @property
+    def written(self) -> list[int]:
+        """The arguments that the program writes to."""
+        return sorted({result.writes for result in self.results if result.writes is not None})
+
+
+@dataclass
+class Schedule:
+    """Values 0 ..
+
+    len(arguments)-1 are the arguments; each step defines one value more; `returned` are value numbers.
+    """
+
+    signature: Signature
     values: list[Value] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
+    returned: list[int] = field(default_factory=list)
+
+    @property
+    def symbols(self) -> list[Symbol]:
+        return self.signature.symbols
 
 
 def read_symbols(function: ir.Operation) -> list[Symbol]:
@@ -90,37 +115,66 @@ def read_symbols(function: ir.Operation) -> list[Symbol]:
     return [Symbol(info.name, info.minimum, info.maximum, rule_of(info, infos)) for info in infos]
 
 
+def read_signature(module: ir.Operation) -> Signature:
+    """The signature of `@main`. Raises PassError if there is none."""
+    return _signature(_functions(module)["main"])
+
+
+def _signature(main: ir.Operation) -> Signature:
+    symbols = read_symbols(main)
+    atoms = [Sym(k, s.lo, s.hi) for k, s in enumerate(symbols)]
+    type_ = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    arguments = [
+        Argument(
+            _text(attributes, "luminal.name", f"argument {k}"),
+            _text(attributes, "luminal.kind", "input"),
+            Value(dims_of(tensor, atoms), dtype_of(tensor)),
+        )
+        for k, (tensor, attributes) in enumerate(
+            zip(type_.inputs, _entries(main, "arg_attrs", len(type_.inputs)), strict=True)
+        )
+    ]
+    results = [
+        Result(
+            Value(dims_of(tensor, atoms), dtype_of(tensor)),
+            _number(attributes, "luminal.writes"),
+            _number(attributes, "luminal.alias"),
+        )
+        for tensor, attributes in zip(
+            type_.results, _entries(main, "res_attrs", len(type_.results)), strict=True
+        )
+    ]
+    return Signature(symbols, arguments, results)
+
+
 def read_schedule(module: ir.Operation) -> Schedule:
     """The schedule of `@main`. Raises PassError if an op is neither a kernel nor a call of a layer."""
-    functions = {ir.StringAttr(f.attributes["sym_name"]).value: f.operation
-                 for f in module.regions[0].blocks[0].operations if f.operation.name == "func.func"}
+    functions = _functions(module)
+    reader = _Reader(functions, Schedule(_signature(functions["main"])))
+    schedule = reader.schedule
+    schedule.values += [argument.type for argument in schedule.signature.arguments]
+    schedule.returned += reader.inline(functions["main"], list(range(len(schedule.values))))
+    return schedule
+
+
+def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
+    functions = {
+        ir.StringAttr(f.attributes["sym_name"]).value: f.operation
+        for f in module.regions[0].blocks[0].operations
+        if f.operation.name == "func.func"
+    }
     if "main" not in functions:
         raise PassError("the module has no function @main")
-    return _Reader(functions).read()
+    return functions
 
 
 class _Reader:
-    def __init__(self, functions: dict[str, ir.Operation]) -> None:
+    def __init__(self, functions: dict[str, ir.Operation], schedule: Schedule) -> None:
         self.functions = functions
-        self.main = functions["main"]
-        self.schedule = Schedule(read_symbols(self.main))
-        self.atoms = [Sym(k, s.lo, s.hi) for k, s in enumerate(self.schedule.symbols)]
+        self.schedule = schedule
+        self.atoms = [Sym(k, s.lo, s.hi) for k, s in enumerate(schedule.symbols)]
         self.numbers: dict[ir.Operation, int] = {}
         self.types: dict[ir.Type, Value] = {}
-
-    def read(self) -> Schedule:
-        schedule = self.schedule
-        arguments = list(self.main.regions[0].blocks[0].arguments)
-        for k, (value, attributes) in enumerate(zip(arguments, _entries(self.main, "arg_attrs", len(arguments)),
-                                                    strict=True)):
-            schedule.arguments.append(Argument(_text(attributes, "luminal.name", f"argument {k}"),
-                                               _text(attributes, "luminal.kind", "input")))
-            schedule.values.append(self.value(value.type))
-        returned = self.inline(self.main, list(range(len(arguments))))
-        for value, attributes in zip(returned, _entries(self.main, "res_attrs", len(returned)), strict=True):
-            schedule.results.append(Result(value, _number(attributes, "luminal.writes"),
-                                           _number(attributes, "luminal.alias")))
-        return schedule
 
     def value(self, tensor: ir.Type) -> Value:
         if tensor not in self.types:
@@ -128,7 +182,9 @@ class _Reader:
         return self.types[tensor]
 
     def inline(self, function: ir.Operation, arguments: list[int]) -> list[int]:
-        """Appends the steps of `function` called with value numbers; returns the value numbers of its results."""
+        """Appends the steps of `function` called with value numbers; returns the value numbers of its
+        results.
+        """
         block = function.regions[0].blocks[0]
         numbers: dict[ir.Value, int] = dict(zip(block.arguments, arguments, strict=True))
         for item in block.operations:
@@ -172,11 +228,16 @@ def _number(attributes: Any, key: str) -> int | None:
 def _mentions_symbols(op: ir.Operation) -> bool:
     """Whether a type or an affine map of the op, or of its body, uses a symbol."""
     maps = [named.attr for named in (op.attributes[k] for k in range(len(op.attributes)))]
-    maps += [ir.RankedTensorType(v.type).encoding for v in (*op.operands, *op.results)
-             if isinstance(v.type, ir.RankedTensorType)]
+    maps += [
+        ir.RankedTensorType(v.type).encoding
+        for v in (*op.operands, *op.results)
+        if isinstance(v.type, ir.RankedTensorType)
+    ]
     if any(_uses_symbol(e) for m in maps if isinstance(m, ir.AffineMapAttr) for e in m.value.results):
         return True
-    return any(_mentions_symbols(inner.operation) for region in op.regions for block in region for inner in block)
+    return any(
+        _mentions_symbols(inner.operation) for region in op.regions for block in region for inner in block
+    )
 
 
 def _uses_symbol(expr: ir.AffineExpr) -> bool:

@@ -2,8 +2,10 @@
 
 | variable | meaning |
 |---|---|
-| `LUMINAL_CACHE_DIR` | directory of the on-disk object cache (default `$XDG_CACHE_HOME/luminal`, else `~/.cache/luminal`) |
-| `LUMINAL_THREADS` | worker threads when `CompileOptions.threads` is 0 (default: the processors this process may use) |
+| `LUMINAL_CACHE_DIR` | directory of the on-disk object cache (default `$XDG_CACHE_HOME/luminal`, else
+`~/.cache/luminal`) |
+| `LUMINAL_THREADS` | worker threads when `CompileOptions.threads` is 0 (default: the processors this process
+may use) |
 | `LUMINAL_PROGRESS` | `1` shows compile stages on stderr as if `CompileOptions(progress=True)` were given |
 """
 
@@ -22,7 +24,10 @@ def processors() -> int:
 
 
 def default_threads() -> int:
-    """`LUMINAL_THREADS`, else one thread per processor. Raises RuntimeFailure if it is not a positive integer."""
+    """`LUMINAL_THREADS`, else one thread per processor.
+
+    Raises RuntimeFailure if it is not a positive integer.
+    """
     text = os.environ.get("LUMINAL_THREADS", "")
     if not text:
         return processors()

@@ -1,22 +1,28 @@
 """Attributes compile time to stages, and shows the stages while they run.
 
-A stage may be entered inside another (saturation has one per ruleset): its time is then part of both, and its name is
-`outer/inner`.
+A stage may be entered inside another (saturation has one per ruleset): its time is then part of both, and
+its name is `outer/inner`.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
 
 class Progress:
-    """Seconds per stage, in order of first entry. With `show`, one line per finished stage goes to `stream`."""
+    """Seconds per stage, in order of first entry.
 
-    def __init__(self, show: bool = False, stream: TextIO | None = None) -> None:
+    With `show` True one line per finished stage goes to `stream` (default: stderr); a function is called
+    instead with the stage's name and its seconds, None as it begins.
+    """
+
+    def __init__(
+        self, show: bool | Callable[[str, float | None], None] = False, stream: TextIO | None = None
+    ) -> None:
         self.seconds: dict[str, float] = {}
         self._show = show
         self._stream = stream
@@ -28,7 +34,7 @@ class Progress:
         full = "/".join([*self._open, name])
         self._open.append(name)
         self.seconds.setdefault(full, 0.0)
-        self._line(f"luminal: {full} ...", end="\r")
+        self._tell(full, None)
         start = time.perf_counter()
         try:
             yield
@@ -39,15 +45,15 @@ class Progress:
     def add(self, name: str, seconds: float) -> None:
         """Adds time that something else measured."""
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-        self._line(f"luminal: {name:<28s} {self.seconds[name]:8.2f} s")
+        self._tell(name, self.seconds[name])
 
     @property
     def total(self) -> float:
         """Seconds in outermost stages."""
         return sum(seconds for name, seconds in self.seconds.items() if "/" not in name)
 
-    def _line(self, text: str, end: str = "\n") -> None:
-        stream = self._stream or sys.stderr
-        if self._show and (end == "\n" or stream.isatty()):
-            stream.write(text + end)
-            stream.flush()
+    def _tell(self, name: str, seconds: float | None) -> None:
+        if callable(self._show):
+            self._show(name, seconds)
+        elif self._show and seconds is not None:
+            print(f"luminal: {name:<32s} {seconds:8.2f} s", file=self._stream or sys.stderr, flush=True)

@@ -1,8 +1,8 @@
 """Finds the values of a program's symbols from the shapes of a call's inputs, and checks them.
 
-Each dim of each input is an expression over symbols. A dim that is linear in one unknown symbol determines it; every other
-dim is then a check. Symbols with a rule follow from the others. What determines what is sorted out once; a call evaluates
-compiled expressions and compares integers.
+Each dim of each input is an expression over symbols. A dim that is linear in one unknown symbol determines
+it; every other dim is then a check. Symbols with a rule follow from the others. What determines what is
+sorted out once; a call evaluates compiled expressions and compares integers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from ..passes.schedule import Symbol
 
 @dataclass(frozen=True)
 class Input:
-    """What the solver knows of an input: its name in messages, and its dims (a scalar: one dim, its value)."""
+    """What the solver knows of an input: its name in messages, and its dims (a scalar: one dim, its
+    value).
+    """
 
     name: str
     dims: tuple[Expr, ...]
@@ -61,8 +63,10 @@ class SymbolSolver:
         missing = [symbol.name for k, symbol in enumerate(symbols) if k in needed - known]
         if missing:
             raise RuntimeFailure(f"no input's shape determines the size {', '.join(missing)}")
-        self._fixed = [tuple(dim.value for dim in item.dims) if all(dim.is_const for dim in item.dims) else None
-                       for item in inputs]
+        self._fixed = [
+            tuple(dim.value for dim in item.dims) if all(dim.is_const for dim in item.dims) else None
+            for item in inputs
+        ]
         self._expected = [compiled(item.dims, len(symbols)) for item in inputs]
 
     def _next_rule(self, known: set[int]) -> _Rule | None:
@@ -86,13 +90,16 @@ class SymbolSolver:
     def solve(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
         """The symbols' values for inputs of these shapes (a scalar's "shape" is `(value,)`).
 
-        Raises InputError naming the first input that does not fit: its rank, a dim that differs, or a symbol out of range.
+        Raises InputError naming the first input that does not fit: its rank, a dim that differs, or a
+        symbol out of range.
         """
         for item, shape in zip(self.inputs, shapes, strict=True):
             if len(shape) != len(item.dims):
                 dims = ", ".join(map(str, item.dims))
-                raise InputError(f"input '{item.name}' has {len(shape)} dimensions {tuple(shape)}, "
-                                 f"expected {len(item.dims)}: ({dims})")
+                raise InputError(
+                    f"input '{item.name}' has {len(shape)} dimensions {tuple(shape)}, "
+                    f"expected {len(item.dims)}: ({dims})"
+                )
         values = [symbol.lo or 0 for symbol in self.symbols]
         for step in self._steps:
             if isinstance(step, _Rule):

@@ -1,0 +1,123 @@
+"""Calls a compiled program with torch tensors: checks inputs, allocates results, hands over pointers.
+
+Results are fresh tensors that the kernels write straight into. Inputs are passed without a copy when they
+are contiguous. Inputs that the program updates keep torch's rules: their version counter moves, and
+overlapping ones are separated first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from luminal.errors import InputError
+
+from ..dialects.symbolic import compiled
+from ..passes.schedule import Argument
+from .program import Runnable
+from .symbols import Input, SymbolSolver
+
+TORCH_DTYPES = {
+    "f64": torch.float64,
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "i1": torch.bool,
+}
+
+
+class ProgramCall:
+    """`program` as a function from tensors (one per argument of `@main`) to tensors (one per result).
+
+    `scalars`: inputs that are Python integers and only determine symbols; they come after the tensors in a
+    call.
+    """
+
+    def __init__(self, program: Runnable, scalars: Sequence[Input] = ()) -> None:
+        signature = program.signature
+        self.program = program
+        self.arguments = signature.arguments
+        self.written = signature.written
+        self._dtypes = [TORCH_DTYPES[argument.type.dtype] for argument in self.arguments]
+        inputs = [Input(argument.name, argument.type.shape) for argument in self.arguments]
+        self.solver = SymbolSolver(signature.symbols, [*inputs, *scalars], set(range(len(signature.symbols))))
+        count = len(signature.symbols)
+        self._shapes = [compiled(value.shape, count) for value in program.result_values]
+        self._result_dtypes = [TORCH_DTYPES[value.dtype] for value in program.result_values]
+
+    def __call__(self, tensors: Sequence[torch.Tensor], scalars: Sequence[int] = ()) -> list[torch.Tensor]:
+        """Runs the program. A result that is an argument is returned as that very tensor.
+
+        Raises InputError, before anything is written, if an input does not fit.
+        """
+        given = [self._check(*pair) for pair in zip(self.arguments, self._dtypes, tensors, strict=True)]
+        symbols = self.solver.solve([*(tensor.shape for tensor in given), *((value,) for value in scalars)])
+        return self.run(tensors, given, symbols)
+
+    def run(
+        self, tensors: Sequence[torch.Tensor], given: list[torch.Tensor], symbols: tuple[int, ...]
+    ) -> list[torch.Tensor]:
+        """The call itself, on checked tensors: `given` are `tensors` made contiguous."""
+        if self.written:
+            self._separate(given)
+        results = [
+            torch.empty(shape(symbols), dtype=dtype)
+            for shape, dtype in zip(self._shapes, self._result_dtypes, strict=True)
+        ]
+        versions = [version(given[k]) for k in self.program.static_arguments]
+        self.program.run(
+            [tensor.data_ptr() for tensor in given],
+            [tensor.data_ptr() for tensor in results],
+            symbols,
+            versions,
+        )
+        for k in self.written:
+            if given[k] is not tensors[k]:
+                with torch.no_grad():
+                    tensors[k].copy_(given[k])
+            elif not tensors[k].is_inference():
+                torch.autograd.graph.increment_version(tensors[k])
+        return [
+            tensors[home.index] if home.space == "argument" else results[home.index]
+            for home in self.program.returned
+        ]
+
+    def _check(self, argument: Argument, dtype: torch.dtype, tensor: object) -> torch.Tensor:
+        """The tensor, contiguous; InputError if it is none, or of another dtype, device or layout."""
+        if not isinstance(tensor, torch.Tensor):
+            raise InputError(
+                f"input '{argument.name}' is a {type(tensor).__name__}, expected a tensor of {dtype}"
+            )
+        if tensor.dtype is not dtype:
+            raise InputError(f"input '{argument.name}' has dtype {tensor.dtype}, expected {dtype}")
+        if not tensor.is_cpu:
+            raise InputError(f"input '{argument.name}' is on device {tensor.device}, expected cpu")
+        if tensor.layout is not torch.strided:
+            raise InputError(f"input '{argument.name}' has layout {tensor.layout}, expected torch.strided")
+        if tensor.is_neg():
+            tensor = tensor.resolve_neg()
+        return tensor if tensor.is_contiguous() else tensor.contiguous()
+
+    def _separate(self, given: list[torch.Tensor]) -> None:
+        """An argument that is written gets memory of its own if another one shares it."""
+        spans = [(tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes) for tensor in given]
+        for k in self.written:
+            start, stop = spans[k]
+            if any(a < stop and start < b for j, (a, b) in enumerate(spans) if j != k):
+                given[k] = given[k].clone()
+
+
+def version(tensor: torch.Tensor) -> int:
+    """Torch's count of in-place changes; 0 for an inference tensor, which has none."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def describe(value: Any) -> str:
+    """A short description of an input for messages."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of {value.dtype} with shape {tuple(value.shape)}"
+    return f"{value!r}"

@@ -1,0 +1,272 @@
+"""A compiled program: a table of kernel launches over pointers, ready to run for any inputs and symbol
+values.
+
+Everything that does not change between calls is built once. A call fills the pointer table by a few NumPy
+operations, runs the whole table in the native team, and does the rare copies at the end; Python does
+nothing per kernel. This module knows addresses only: tensors, their checks and their allocation are the
+caller's (see call.py).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..dialects.symbolic import Expr, compiled
+from ..passes.plan_memory import Layout, Storage
+from ..passes.schedule import Schedule, Signature, Value
+from .arena import ArenaPlan, ArenaPlanner, aligned
+from .native.team import LAUNCH, NO_BARRIER, SERIAL, Team
+
+
+class Runnable(Protocol):
+    """What a caller needs of a program, native or interpreted.
+
+    `returned[r]` says where result r is: the tensor of an argument, or entry `index` of `result_values`,
+    whose memory the caller provides.
+    """
+
+    signature: Signature
+    returned: list[Storage]
+    result_values: list[Value]
+    static_arguments: list[int]
+
+    def run(
+        self,
+        arguments: Sequence[int],
+        results: Sequence[int],
+        symbols: tuple[int, ...],
+        versions: Sequence[int] = (),
+    ) -> None:
+        """Runs on the addresses of contiguous arguments and of uninitialised results."""
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """A kernel in memory: its address, the scratch bytes per thread as an expression, whether it wants one
+    thread.
+    """
+
+    address: int
+    scratch: Expr
+    serial: bool
+
+
+class _LaunchTable:
+    """The launches of some steps: which pointer goes where, by storage space."""
+
+    def __init__(
+        self, schedule: Schedule, layout: Layout, code: Sequence[KernelCode], steps: Sequence[int]
+    ) -> None:
+        self.homes: list[Storage] = []
+        self.starts: list[int] = []
+        self.functions: list[int] = []
+        self.flags: list[int] = []
+        self.accesses: list[tuple[list[Storage], Storage]] = []
+        for p in steps:
+            step = schedule.steps[p]
+            reads, write = [layout.storage[v] for v in step.operands], layout.storage[step.result]
+            self.starts.append(len(self.homes))
+            self.homes += [*reads, write]
+            self.functions.append(code[step.kernel].address)
+            self.flags.append(SERIAL if code[step.kernel].serial else 0)
+            self.accesses.append((reads, write))
+        self.slots = {space: self._slots(space) for space in ("argument", "result", "static", "arena")}
+
+    def _slots(self, space: str) -> tuple[np.ndarray, np.ndarray]:
+        """(positions in the table, indices within the space) of the pointers to one space."""
+        found = [(k, home.index) for k, home in enumerate(self.homes) if home.space == space]
+        return np.array([k for k, _ in found], np.intp), np.array([i for _, i in found], np.intp)
+
+    def barrier_flags(self, plan: ArenaPlan | None, block_sizes: Sequence[int]) -> list[int]:
+        """NO_BARRIER for each launch whose successor touches nothing that launches since the last barrier
+        touch.
+        """
+
+        def span(home: Storage) -> tuple[str, int, int]:
+            if home.space == "arena" and plan is not None:
+                start = int(plan.offsets[home.index])
+                return "arena", start, start + max(block_sizes[home.index], 1)
+            return home.space, home.index, home.index + 1
+
+        flags = [0] * len(self.accesses)
+        reads: list[tuple[str, int, int]] = []
+        writes: list[tuple[str, int, int]] = []
+        for k, (operands, result) in enumerate(self.accesses):
+            sources, target = [span(home) for home in operands], span(result)
+            if k and not _overlap([target], reads + writes) and not _overlap(sources, writes):
+                flags[k - 1] = NO_BARRIER
+            else:
+                reads, writes = [], []
+            reads += sources
+            writes.append(target)
+        return flags
+
+
+def _overlap(left: list[tuple[str, int, int]], right: list[tuple[str, int, int]]) -> bool:
+    return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in left for b in right)
+
+
+class _Frame:
+    """The mutable state of one call at a time: pointers, symbol values, arena."""
+
+    def __init__(self, table: _LaunchTable, symbol_count: int) -> None:
+        self.table = table
+        self.pointers = np.zeros(max(len(table.homes), 1), np.uint64)
+        self.symbols = np.zeros(max(symbol_count, 1), np.int64)
+        self.launches = np.zeros(len(table.functions), LAUNCH)
+        self.launches["fn"] = table.functions
+        self.launches["bufs"] = [self.pointers.ctypes.data + 8 * start for start in table.starts]
+        self.launches["syms"] = self.symbols.ctypes.data
+        self.launches["flags"] = table.flags
+        self.plan: ArenaPlan | None = None
+        self.arena = aligned(0)
+        self.static: _Static | None = None
+
+    def point(self, space: str, addresses: np.ndarray) -> None:
+        positions, indices = self.table.slots[space]
+        if len(positions):
+            self.pointers[positions] = addresses[indices]
+
+    def set_plan(self, plan: ArenaPlan, block_sizes: Sequence[int]) -> None:
+        if plan.total > len(self.arena):
+            self.arena = aligned(plan.total)
+        self.point("arena", plan.offsets + np.uint64(self.arena.ctypes.data))
+        flags = self.table.barrier_flags(plan, block_sizes)
+        self.launches["flags"] = [a | b for a, b in zip(self.table.flags, flags, strict=True)]
+        self.plan = plan
+
+
+@dataclass(frozen=True)
+class _Static:
+    """What the weights with `key` (addresses and versions) determine, computed once."""
+
+    key: tuple[int, ...]
+    memory: np.ndarray
+    addresses: np.ndarray
+
+
+class Program:
+    """A schedule with its kernels loaded. `run` may be called from several threads at once."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        layout: Layout,
+        code: Sequence[KernelCode],
+        team: Team,
+        max_memory: int | None = None,
+    ) -> None:
+        self.signature = schedule.signature
+        self.schedule = schedule
+        self.layout = layout
+        self.returned = layout.returned
+        self.result_values = [schedule.values[v] for v in layout.result_values]
+        self._team = team
+        self._planner = ArenaPlanner(schedule, layout, max_memory)
+        self._table = _LaunchTable(schedule, layout, code, layout.steps)
+        self._static_table = _LaunchTable(schedule, layout, code, layout.static_steps)
+        count = len(schedule.symbols)
+        scratch = tuple(dict.fromkeys(kernel.scratch for kernel in code))
+        self._scratch = compiled(scratch, count)
+        self._copy_sizes = compiled(tuple(schedule.values[copy.value].size for copy in layout.copies), count)
+        self.static_arguments = sorted(
+            {home.index for home in self._static_table.homes if home.space == "argument"}
+        )
+        self._static: _Static | None = None
+        self._static_lock = threading.Lock()
+        self._frames: list[_Frame] = []
+
+    def run(
+        self,
+        arguments: Sequence[int],
+        results: Sequence[int],
+        symbols: tuple[int, ...],
+        versions: Sequence[int] = (),
+    ) -> None:
+        """Runs the program on addresses of contiguous arguments and of uninitialised results.
+
+        `versions`: a number per entry of `static_arguments` that differs whenever that weight's values may
+        differ.
+        """
+        argument_pointers = np.array(arguments, np.uint64)
+        result_pointers = np.array(results, np.uint64)
+        scratch = max(self._scratch(symbols), default=0)
+        static = self._static_for(argument_pointers, versions, scratch)
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = _Frame(self._table, len(symbols))
+        try:
+            self._prepare(frame, argument_pointers, result_pointers, symbols, static)
+            if len(frame.launches):
+                self._team.run(frame.launches, scratch=scratch)
+            self._copy(frame, argument_pointers, result_pointers, symbols)
+        finally:
+            self._frames.append(frame)
+
+    def _prepare(
+        self,
+        frame: _Frame,
+        arguments: np.ndarray,
+        results: np.ndarray,
+        symbols: tuple[int, ...],
+        static: _Static,
+    ) -> None:
+        plan = self._planner.plan(symbols)
+        if frame.plan is not plan:
+            sizes = [self._planner.block_size(plan, b) for b in range(len(self.layout.arena_blocks))]
+            frame.set_plan(plan, sizes)
+        if frame.static is not static:
+            frame.point("static", static.addresses)
+            frame.static = static
+        if symbols:
+            frame.symbols[:] = symbols
+        frame.point("argument", arguments)
+        frame.point("result", results)
+
+    def _static_for(self, arguments: np.ndarray, versions: Sequence[int], scratch: int) -> _Static:
+        """The static memory for the present weights; a change gets new memory, since other calls may read
+        the old.
+        """
+        key = (*(int(arguments[k]) for k in self.static_arguments), *versions)
+        static = self._static
+        if static is not None and static.key == key:
+            return static
+        with self._static_lock:
+            if self._static is None or self._static.key != key:
+                self._static = self._compute_static(key, arguments, scratch)
+            return self._static
+
+    def _compute_static(self, key: tuple[int, ...], arguments: np.ndarray, scratch: int) -> _Static:
+        sizes = [-(-size // 64) * 64 for size in self.layout.static_blocks]
+        memory = aligned(sum(sizes))
+        addresses = np.array([memory.ctypes.data + sum(sizes[:k]) for k in range(len(sizes))], np.uint64)
+        frame = _Frame(self._static_table, len(self.schedule.symbols))
+        frame.point("argument", arguments)
+        frame.point("static", addresses)
+        if len(frame.launches):
+            self._team.run(frame.launches, scratch=scratch)
+        return _Static(key, memory, addresses)
+
+    def _copy(
+        self, frame: _Frame, arguments: np.ndarray, results: np.ndarray, symbols: tuple[int, ...]
+    ) -> None:
+        if not self.layout.copies:
+            return
+        assert frame.plan is not None and frame.static is not None
+        bases = {
+            "argument": arguments,
+            "result": results,
+            "static": frame.static.addresses,
+            "arena": frame.plan.offsets + np.uint64(frame.arena.ctypes.data),
+        }
+        for copy, size in zip(self.layout.copies, self._copy_sizes(symbols), strict=True):
+            if size:
+                target, source = bases[copy.target.space], bases[copy.source.space]
+                ctypes.memmove(int(target[copy.target.index]), int(source[copy.source.index]), size)
