@@ -1,6 +1,7 @@
 """The pass `luminal-eqsat`: L1 primitives to L2 kernels through equality saturation.
 
-"luminal.mul"(%x, %w), "luminal.sum_reduce"(..)   =>   "kernel.contract"(%x, %w) with the cheapest fused epilogue
+"luminal.mul"(%x, %w), "luminal.sum_reduce"(..)   =>   "kernel.contract"(%x, %w) with the cheapest fused
+epilogue
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..dialects.mlir import ir
-from ..dialects.symbolic import Expr, symbols_in_scope
 from ..dialects.symbol_list import SymbolInfo, rule_of, symbols_of
+from ..dialects.symbolic import Atom, symbols_in_scope
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ def luminal_eqsat(op: ir.Operation, options: LuminalEqsatOptions | None = None) 
 def saturate_module(
     module: ir.Operation, options: LuminalEqsatOptions, progress: Callable[[str], None] | None = None
 ) -> dict[str, object]:
-    """Rewrite `module` in place, function by function; returns statistics (seconds and matches per ruleset, e-nodes, estimated time)."""
+    """Rewrite `module` in place, function by function; returns statistics (seconds and matches per ruleset,
+    e-nodes, estimated time).
+    """
     from .eqsat.saturate import Statistics
 
     total = Statistics()
@@ -85,9 +88,9 @@ def _function(func: ir.Operation, options: LuminalEqsatOptions):
     return saturation.statistics, time.perf_counter() - start, choice
 
 
-def representative_sizes(symbols: list[SymbolInfo]) -> dict[Expr, int]:
+def representative_sizes(symbols: list[SymbolInfo]) -> dict[Atom, int]:
     """A size for each symbol at which kernels are compared: 64, moved into the symbol's range."""
-    values: dict[Expr, int] = {}
+    values: dict[Atom, int] = {}
     for symbol in symbols:
         rule = rule_of(symbol, symbols)
         size = max(symbol.minimum, 64 if symbol.maximum is None else min(64, symbol.maximum))
@@ -96,7 +99,8 @@ def representative_sizes(symbols: list[SymbolInfo]) -> dict[Expr, int]:
 
 
 def _replace(func: ir.Operation, graph, encoded, choice) -> None:
-    """Put the kernels before the terminator, let it return their results, then erase what stood there before."""
+    """Put the kernels before the terminator, let it return their results, then erase what stood there before.
+    """
     from .eqsat.rebuild import Rebuilder
 
     block = func.regions[0].blocks[0]

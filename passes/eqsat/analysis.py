@@ -1,7 +1,10 @@
-"""Facts about the classes of a saturated e-graph that extraction needs: which node to inline, which classes are constant.
+"""Facts about the classes of a saturated e-graph that extraction needs: which node to inline, which classes
+are constant.
 
-The inline node of an expression class is the cheapest way to compute it from arguments alone (work per element, estimated at representative
-symbol values). The choice is well founded: a node's operands are strictly cheaper than the node, so inlining always ends.
+The inline node of an expression class is the cheapest way to compute it from arguments alone (work per
+element, estimated at representative
+symbol values). The choice is well founded: a node's operands are strictly cheaper than the node, so inlining
+always ends.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...dialects.symbolic import Expr
+from ...dialects.symbolic import Atom
 from .egraph import FrozenGraph, Node
 from .index_table import IndexTable, sizes
 from .terms import scalar_constructors
@@ -24,23 +27,27 @@ LOAD_WORK = 1.0
 PACKED_WORK = 0.25
 UNPACKED_WORK = 0.4
 VIEW_PENALTY = 0.5
-"""A contraction's work per multiply-add relative to an addition in a plain loop: register blocking reuses what it loads."""
+"""A contraction's work per multiply-add relative to an addition in a plain loop: register blocking reuses
+what it loads.
+"""
 
 
 @dataclass
 class Analysis:
-    """`inline[c]`: the node to inline for expression class c; `uniform[c]`: c is a constant at every coordinate."""
+    """`inline[c]`: the node to inline for expression class c; `uniform[c]`: c is a constant at every
+    coordinate.
+    """
 
     graph: FrozenGraph
     table: IndexTable
-    symbols: dict[Expr, int]
+    symbols: dict[Atom, int]
     inline: dict[int, Node]
     uniform: dict[int, bool]
     stored: dict[int, list[Node]]
     """Tensor class -> its L2 producers (Region, Scatter*, Panel)."""
 
 
-def analyse(graph: FrozenGraph, table: IndexTable, symbols: dict[Expr, int]) -> Analysis:
+def analyse(graph: FrozenGraph, table: IndexTable, symbols: dict[Atom, int]) -> Analysis:
     """Compute the facts; `symbols` are representative values."""
     stored = {
         cls: producers
@@ -67,7 +74,7 @@ class _Chooser:
     """Least fixpoint of the work per element of every expression class."""
 
     def __init__(
-        self, graph: FrozenGraph, table: IndexTable, symbols: dict[Expr, int], stored: dict[int, list[Node]]
+        self, graph: FrozenGraph, table: IndexTable, symbols: dict[Atom, int], stored: dict[int, list[Node]]
     ) -> None:
         self.graph, self.table, self.symbols, self.stored = graph, table, symbols, stored
         self.scalars = scalar_constructors()
@@ -132,7 +139,9 @@ class _Chooser:
 
 
 def _uniform(graph: FrozenGraph) -> dict[int, bool]:
-    """Expression classes built from constants only. They are the same at every coordinate of any shape, so no tensor stands for them."""
+    """Expression classes built from constants only. They are the same at every coordinate of any shape, so no
+    tensor stands for them.
+    """
     uniform = dict.fromkeys(graph.nodes, False)
     scalars = scalar_constructors()
     changed = True

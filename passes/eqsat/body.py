@@ -1,6 +1,8 @@
-"""Kernel bodies: a DAG of scalar values over coordinate variables, evaluated from an expression class at given coordinates.
+"""Kernel bodies: a DAG of scalar values over coordinate variables, evaluated from an expression class at
+given coordinates.
 
-Evaluating decides nothing: which tensors exist in memory is asked of the extraction (`Evaluator.in_memory`), which node stands for a class
+Evaluating decides nothing: which tensors exist in memory is asked of the extraction (`Evaluator.in_memory`),
+which node stands for a class
 comes from the analysis. Equal values are one object, so a value used twice is computed once.
 """
 
@@ -13,7 +15,7 @@ from typing import Any
 from ...dialects.symbolic import DimVar, Expr, const
 from .analysis import Analysis
 from .egraph import Node
-from .index_table import Dims, linear_inverse
+from .index_table import Dims, extents_of, linear_inverse
 from .terms import scalar_constructors
 
 Var = DimVar
@@ -23,7 +25,8 @@ _COMPARE = {"less_than", "less_equal", "equal", "not_equal"}
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A scalar: `op` is a scalar function or load, constant, cast, index_value, to_index, reduce, local, contract.
+    """A scalar: `op` is a scalar function or load, constant, cast, index_value, to_index, reduce, local,
+    contract.
 
     attrs by op: load (source, coords, masked); constant (key,); index_value (expr,); to_index (var, extent);
     reduce (kind, vars); local (var,); contract (key, lhs, rhs, packed, coords).
@@ -105,7 +108,9 @@ def variables(coords: Dims) -> list[Var]:
 
 
 class Evaluator:
-    """Evaluates expression classes into values of one kernel. `in_memory(t)` says whether tensor class t is loaded or inlined."""
+    """Evaluates expression classes into values of one kernel. `in_memory(t)` says whether tensor class t is
+    loaded or inlined.
+    """
 
     def __init__(self, analysis: Analysis, root: int, in_memory: Callable[[int], bool]) -> None:
         self.analysis = analysis
@@ -118,7 +123,9 @@ class Evaluator:
         self._scalars = scalar_constructors()
 
     def at(self, cls: int, coords: Dims, masked: bool = False) -> Value:
-        """The value of class `cls` at `coords`; `masked`: the coordinates may lie outside and then any value will do."""
+        """The value of class `cls` at `coords`; `masked`: the coordinates may lie outside and then any value
+        will do.
+        """
         key = (cls, coords, masked)
         value = self._memo.get(key)
         if value is None:
@@ -170,12 +177,12 @@ class Evaluator:
             if not used:
                 source_coords.append(expr)
                 continue
-            total = self._affine_value(expr, {gather.value_var(k): values[k] for k in used})
+            total = self.affine_value(expr, {gather.value_var(k): values[k] for k in used})
             source_coords.append(self.bodies.dynamic_index(total, extent))
         empty = any((e.bounds()[0] or 0) < 1 for e in gather.source)
         return self.at(source, tuple(source_coords), masked or empty)
 
-    def _affine_value(self, expr: Expr, values: dict[Var, Value]) -> Value:
+    def affine_value(self, expr: Expr, values: dict[Var, Value]) -> Value:
         """An i64 scalar for an expression that is linear in the given runtime values."""
         total, rest = None, expr
         for var, value in values.items():
@@ -203,7 +210,7 @@ class Evaluator:
             else:
                 dim, offset, stride = part
                 inner[dim] = (coord - offset) // stride
-                outcome = self._within(coord - offset, stride, index_map.extents[dim], conditions)
+                outcome = self._within(coord - offset, stride, extents_of(index_map)[dim], conditions)
             if not outcome:
                 return self.at(base, coords, masked)
         if not conditions:
@@ -227,7 +234,9 @@ class Evaluator:
         return True
 
     def _within(self, position: Expr, stride: int, extent: Expr, conditions: list[Value]) -> bool:
-        """Whether position = stride * d for some 0 <= d < extent can hold; adds the conditions that are not proved."""
+        """Whether position = stride * d for some 0 <= d < extent can hold; adds the conditions that are not
+        proved.
+        """
         low, high = position.bounds()
         if high is not None and high < 0:
             return False

@@ -1,4 +1,6 @@
-"""Scalar constants as text keys, exact for every dtype, and the numbers that the recognition rules know by name."""
+"""Scalar constants as text keys, exact for every dtype, and the numbers that the recognition rules know by
+name.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def round_to(value: float, dtype: str) -> float:
 
 
 def constant_key(value: float | int | bool, dtype: str) -> str:
-    """Text of a constant already rounded to its dtype: equal text means equal bits (`-0.0`, `inf`, `nan` included)."""
+    """Text of a constant already rounded to its dtype: equal text means equal bits (`-0.0`, `inf`, `nan`
+    included).
+    """
     return repr(float(value)) if dtype in FLOATS else str(int(value))
 
 

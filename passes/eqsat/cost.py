@@ -1,6 +1,7 @@
 """The analytic roofline: seconds of a kernel from bytes moved and work done, before anything is measured.
 
-Work counts each value as often as the loops run that it depends on (a value sits at the shallowest loop that knows its coordinates). The
+Work counts each value as often as the loops run that it depends on (a value sits at the shallowest loop that
+knows its coordinates). The
 constants describe a small multi-core CPU; only their ratios matter for the choices made here.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ...dialects.symbolic import DimVar, Expr, const
+from ...dialects.symbolic import Atom, DimVar, const
 from .analysis import SCALAR_WORK
 from .body import Value, Var
 from .egraph import FrozenGraph
@@ -21,7 +22,9 @@ BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i1": 1}
 
 @dataclass(frozen=True)
 class Machine:
-    """Seconds per launch, bytes per second (memory, cache), additions per second (vector code), multiply-adds per second (matmul)."""
+    """Seconds per launch, bytes per second (memory, cache), additions per second (vector code), multiply-adds
+    per second (matmul).
+    """
 
     launch: float = 1.5e-6
     memory: float = 2.5e10
@@ -32,7 +35,7 @@ class Machine:
     scalar_penalty: float = 6.0
 
 
-def kernel_seconds(kernel: Kernel, graph: FrozenGraph, symbols: dict[Expr, int], machine: Machine) -> float:
+def kernel_seconds(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int], machine: Machine) -> float:
     """Estimated time of one launch at the given symbol values."""
     moved = _bytes(kernel, graph, symbols)
     rate = machine.cache if moved < machine.cache_bytes else machine.memory
@@ -44,9 +47,9 @@ def kernel_seconds(kernel: Kernel, graph: FrozenGraph, symbols: dict[Expr, int],
     return machine.launch + max(moved / rate, work) + 0.1 * min(moved / rate, work)
 
 
-def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Expr, int]) -> float:
+def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int]) -> float:
     kind = graph.types[kernel.tensor]
-    written = sizes(kind.dims, symbols) * BYTES[kind.dtype]
+    written = 1.0 * sizes(kind.dims, symbols) * BYTES[kind.dtype]
     if isinstance(kernel, ScatterKernel):
         written = 2.0 * written + 2.0 * sizes(kernel.domain, symbols) * BYTES[kind.dtype]
     total = float(written)
@@ -64,15 +67,15 @@ def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Expr, int]) -> floa
     return total + sum(footprints.values())
 
 
-def _iterations(vars_: frozenset[Var], symbols: dict[Expr, int]) -> int:
+def _iterations(vars_: frozenset[Var], symbols: dict[Atom, int]) -> int:
     return prod(_extent(v, symbols) for v in vars_)
 
 
-def _extent(v: Var, symbols: dict[Expr, int]) -> int:
+def _extent(v: Var, symbols: dict[Atom, int]) -> int:
     return 1 if v.extent is None else v.extent.evaluate(symbols)
 
 
-def _work(kernel: Kernel, symbols: dict[Expr, int], machine: Machine) -> float:
+def _work(kernel: Kernel, symbols: dict[Atom, int], machine: Machine) -> float:
     order = list(loop_vars(kernel))
     extents = [_extent(v, symbols) for v in order]
     inner = order[-1] if order else None

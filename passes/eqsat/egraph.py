@@ -10,7 +10,9 @@ from .index_table import Dims
 
 @dataclass(frozen=True)
 class Node:
-    """One e-node: constructor name and arguments (class numbers for sorts `Tensor` and `Expr`, else str or int)."""
+    """One e-node: constructor name and arguments (class numbers for sorts `Tensor` and `Expr`, else str or
+    int).
+    """
 
     op: str
     args: tuple[Any, ...]

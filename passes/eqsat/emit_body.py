@@ -1,4 +1,6 @@
-"""Writes a kernel body (a DAG of values) as ops of the `kernel` dialect, each value in the outermost block that knows its coordinates."""
+"""Writes a kernel body (a DAG of values) as ops of the `kernel` dialect, each value in the outermost block
+that knows its coordinates.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...dialects.mlir import ir
-from ...dialects.symbolic import Expr, IndexMap
+from ...dialects.symbolic import Atom, Expr, IndexMap
 from ...dialects.types import FLOATS, scalar_type, tensor_type
 from .body import Bodies, Value, Var, variables
 from .constants import constant_value
@@ -14,7 +16,9 @@ from .constants import constant_value
 
 @dataclass
 class Scope:
-    """One block under construction. New ops go before `anchor` (an op whose own region is being filled) or to the end."""
+    """One block under construction. New ops go before `anchor` (an op whose own region is being filled) or to
+    the end.
+    """
 
     block: ir.Block
     indices: dict[Var, ir.Value]
@@ -26,13 +30,16 @@ class Scope:
 
 
 class BodyEmitter:
-    """Emits values into a stack of scopes; `sources` maps tensor classes to the block arguments that stand for them."""
+    """Emits values into a stack of scopes; `sources` maps tensor classes to the block arguments that stand
+    for them.
+    """
 
     def __init__(
         self, bodies: Bodies, block: ir.Block, sources: dict[int, ir.Value], indices: dict[Var, ir.Value]
     ) -> None:
         self.bodies = bodies
-        self.sources: dict[object, ir.Value] = dict(sources)
+        self.sources: dict[object, ir.Value] = {}
+        self.sources.update(sources)
         self.scopes = [Scope(block, indices)]
 
     def preset(self, value: Value, ssa: ir.Value) -> None:
@@ -128,7 +135,9 @@ class BodyEmitter:
         )
 
     def _nested(self, value: Value, depth: int) -> ir.Value:
-        """A reduce or local: its own block in the scope at `depth`; scopes further in are out of sight while it is filled."""
+        """A reduce or local: its own block in the scope at `depth`; scopes further in are out of sight while
+        it is filled.
+        """
         loop = value.attrs[1] if value.op == "reduce" else value.attrs[0]
         extents = tuple(v.extent for v in loop)
         attributes: dict[str, ir.Attribute] = {"extents": shape_attr(extents)}
@@ -160,7 +169,7 @@ def map_attr(results: Sequence[Expr]) -> ir.Attribute:
     """The map from the coordinates that `results` use, in order of their numbers, to `results`."""
     used = variables(tuple(results))
     positions = IndexMap.of([v.extent for v in used], ()).dims
-    swap = dict(zip(used, positions, strict=True))
+    swap: dict[Atom, Expr] = dict(zip(used, positions, strict=True))
     return IndexMap(tuple(v.extent for v in used), tuple(r.substitute(swap) for r in results)).to_attr()
 
 

@@ -1,4 +1,6 @@
-"""L1 IR into egglog commands: one term per op, attributes as keys of the index table, facts about shapes and weights."""
+"""L1 IR into egglog commands: one term per op, attributes as keys of the index table, facts about shapes and
+weights.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ MAX_LITERAL = 64
 
 @dataclass
 class Encoded:
-    """A function as egglog commands. Value number k is `values[k]`; `calls[c]` is the op of `CallResult c`."""
+    """A function as egglog commands. Value number k is `values[k]`; `calls[c]` is the op of `CallResult c`.
+    """
 
     commands: list[str] = field(default_factory=list)
     values: list[ir.Value] = field(default_factory=list)

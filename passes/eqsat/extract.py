@@ -1,6 +1,8 @@
-"""Extraction: choose which tensors exist in memory and which kernel computes each, so that the whole program's estimated time is least.
+"""Extraction: choose which tensors exist in memory and which kernel computes each, so that the whole
+program's estimated time is least.
 
-Cost is counted over the DAG (a tensor read twice is computed once). The search starts with every tensor in memory, then moves single tensors
+Cost is counted over the DAG (a tensor read twice is computed once). The search starts with every tensor in
+memory, then moves single tensors
 in and out of memory while the total falls. It is deterministic.
 """
 
@@ -95,7 +97,7 @@ class Extractor:
         kernel = self._lookup(tensor)[0]
         if kernel is None:
             raise LoweringError(
-                f"no kernel computes a tensor of shape {self.graph.types[tensor].dims}: a rule family is missing a form"
+                f"no kernel computes a tensor of shape {self.graph.types[tensor].dims}: a rule is missing"
             )
         return kernel
 
@@ -104,30 +106,30 @@ class Extractor:
         return () if kernel is None else kernel.needs
 
     def _reachable(self) -> list[int]:
-        """Tensors to compute for the roots, producers first; operands of contractions and scatters are put in memory."""
-        order: dict[int, None] = {}
-        restart = True
-        while restart:
-            restart = False
-            order, pending = {}, set()
+        """Tensors to compute for the roots, producers first; operands of contractions and scatters are put in
+        memory.
+        """
+        while True:
+            order: dict[int, None] = {}
+            if not any([self._visit(root, order, set()) for root in self.roots]):
+                return list(order)
 
-            def visit(tensor: int) -> bool:
-                if tensor in order or is_leaf(self.graph, tensor):
-                    return False
-                if tensor in pending:
-                    raise LoweringError("extraction found a cycle between kernels")
-                pending.add(tensor)
-                changed = False
-                for need in self._needs(tensor):
-                    if not self.memory.get(need, True):
-                        self.memory[need] = changed = True
-                    changed |= visit(need)
-                order[tensor] = None
-                return changed
-
-            for root in self.roots:
-                restart |= visit(root)
-        return list(order)
+    def _visit(self, tensor: int, order: dict[int, None], pending: set[int]) -> bool:
+        """Append `tensor` after what it needs; True if something had to be put in memory, which changes
+        kernels.
+        """
+        if tensor in order or is_leaf(self.graph, tensor):
+            return False
+        if tensor in pending:
+            raise LoweringError("extraction found a cycle between kernels")
+        pending.add(tensor)
+        changed = False
+        for need in self._needs(tensor):
+            if not self.memory.get(need, True):
+                self.memory[need] = changed = True
+            changed |= self._visit(need, order, pending)
+        order[tensor] = None
+        return changed
 
     # Search.
 

@@ -1,7 +1,10 @@
-"""Index maps, shapes and reduction axes as short keys, and the oracle that answers the rules' questions about them.
+"""Index maps, shapes and reduction axes as short keys, and the oracle that answers the rules' questions about
+them.
 
-egglog terms hold keys ("m3", "s1", "a2"); this table holds what they mean as canonical symbolic expressions. Rules that need affine algebra
-put a question into a `*-wanted` relation; `IndexTable.answer` turns every open question into facts between two rounds of saturation.
+egglog terms hold keys ("m3", "s1", "a2"); this table holds what they mean as canonical symbolic expressions.
+Rules that need affine algebra
+put a question into a `*-wanted` relation; `IndexTable.answer` turns every open question into facts between
+two rounds of saturation.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ...dialects.symbolic import DimVar, Expr, IndexMap, const, product
+from ...dialects.symbolic import Atom, DimVar, Expr, IndexMap, const, product
 
 Dims = tuple[Expr, ...]
 
@@ -29,7 +32,7 @@ class Gather:
 
     def apply(self, coords: Dims) -> Dims:
         """The source coordinates (still in terms of the index values) at the given result coordinates."""
-        swap = {d: c for d, c in zip(dims_for(self.extents), coords, strict=True) if isinstance(d, DimVar)}
+        swap: dict[Atom, Expr] = {d: c for d, c in zip(dims_for(self.extents), coords, strict=True) if isinstance(d, DimVar)}
         return tuple(r.substitute(swap) for r in self.results)
 
 
@@ -68,6 +71,11 @@ class Contraction:
         columns = product(self.result[i] for i in self.columns)
         batch = tuple(self.result[i] for i in self.batch)
         return (*batch, (columns + (width - 1)) // width, product(self.summed), const(width))
+
+
+def extents_of(index_map: IndexMap) -> Dims:
+    """The extents of a map whose coordinates are all loop coordinates."""
+    return tuple(e for e in index_map.extents if e is not None)
 
 
 def dims_for(extents: Dims) -> Dims:
@@ -177,7 +185,7 @@ class IndexTable:
                 outer, inner = self.get_map(keys[0]), self.get_map(keys[1])
                 if len(outer.results) != len(inner.extents):
                     continue  # two views of one constant, which has no shape of its own
-                composed = self.map(outer.extents, inner.apply(outer.results))
+                composed = self.map(extents_of(outer), inner.apply(outer.results))
                 self._facts.append(f'(set (compose "{keys[0]}" "{keys[1]}") "{composed}")')
             else:
                 self._answer_contraction(*keys)
@@ -193,7 +201,9 @@ class IndexTable:
 
 
 def classify(axes: Axes, lhs: IndexMap, rhs: IndexMap) -> Contraction | None:
-    """Dims of a sum of products as batch (both operands), rows (lhs only) and columns (rhs only); None if it is no contraction."""
+    """Dims of a sum of products as batch (both operands), rows (lhs only) and columns (rhs only); None if it
+    is no contraction.
+    """
     outer = tuple(e for i, e in enumerate(axes.operand) if i not in axes.axes)
     n = len(outer)
     variables = dims_for(outer + axes.extents)
@@ -220,13 +230,14 @@ def classify(axes: Axes, lhs: IndexMap, rhs: IndexMap) -> Contraction | None:
 
 
 def linear_inverse(m: IndexMap) -> list[tuple[int, Expr, int] | Expr] | None:
-    """For each result of `m`: (dim, offset, stride) when it is stride*dim + offset, or a constant expression; None if not invertible.
+    """For each result of `m`: (dim, offset, stride) when it is stride*dim + offset, or a constant expression;
+    None if not invertible.
 
     Every dim of extent other than 1 must stand in exactly one result.
     """
     found: list[tuple[int, Expr, int] | Expr] = []
     seen: set[int] = set()
-    variables = dims_for(m.extents)
+    variables = dims_for(extents_of(m))
     for result in m.results:
         used = [i for i, v in enumerate(variables) if isinstance(v, DimVar) and v in result.atoms()]
         if not used:
@@ -247,7 +258,7 @@ def linear_inverse(m: IndexMap) -> list[tuple[int, Expr, int] | Expr] | None:
 
 def _map_facts(key: str, m: IndexMap) -> list[str]:
     facts = []
-    variables = dims_for(m.extents)
+    variables = dims_for(extents_of(m))
     if m.results == variables:
         facts.append(f'(identity "{key}")')
     if len(m.results) == len(variables) + 1 and m.results[1:] == variables:
@@ -259,11 +270,11 @@ def _map_facts(key: str, m: IndexMap) -> list[str]:
     return facts
 
 
-def _only_coordinates(extents: Dims) -> dict[DimVar, Expr]:
+def _only_coordinates(extents: Dims) -> dict[Atom, Expr]:
     """An axis of extent 1 has only the coordinate 0."""
     return {DimVar(i, e): const(0) for i, e in enumerate(extents) if e is const(1)}
 
 
-def sizes(extents: Dims, values: dict[Expr, int]) -> int:
+def sizes(extents: Dims, values: dict[Atom, int]) -> int:
     """Product of extents at the given symbol values."""
     return prod(e.evaluate(values) for e in extents)

@@ -1,19 +1,23 @@
-"""What one tensor class becomes when it is kept in memory: a region, contraction or scatter kernel around an evaluated body."""
+"""What one tensor class becomes when it is kept in memory: a region, contraction or scatter kernel around an
+evaluated body.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...dialects.symbolic import DimVar, const
+from ...dialects.symbolic import DimVar, Expr, const
 from .body import Evaluator, Value, Var, variables
 from .egraph import Node
-from .index_table import Contraction, Dims, dims_for
+from .index_table import Contraction, Dims, dims_for, extents_of
 from .row_scratch import keep_rows
 
 
 @dataclass
 class Kernel:
-    """Computes tensor class `tensor`. `consulted`: the tensors whose place (memory or inlined) the body depends on."""
+    """Computes tensor class `tensor`. `consulted`: the tensors whose place (memory or inlined) the body
+    depends on.
+    """
 
     tensor: int
     domain: Dims
@@ -46,11 +50,13 @@ class ScatterKernel(Kernel):
 
     base: int = -1
     mode: str = "set"
-    coords: Dims = ()
+    coords: tuple[Expr | Value, ...] = ()
 
 
 def build(evaluator: Evaluator, tensor: int, node: Node) -> Kernel | None:
-    """The kernel that producer `node` gives; None if its body is not one kernel (a contraction inside other arithmetic than an epilogue)."""
+    """The kernel that producer `node` gives; None if its body is not one kernel (a contraction inside other
+    arithmetic than an epilogue).
+    """
     if node.op == "Region":
         domain = evaluator.graph.types[tensor].dims
         root = evaluator.at(node.args[1], dims_for(domain))
@@ -89,7 +95,9 @@ def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Val
 
 
 def _permutation(coords: Dims, result: Dims, domain: Dims) -> tuple[int, ...] | None:
-    """Result axis of each contraction dim, when the coordinates are a permutation of the domain (axes of extent 1 fill up)."""
+    """Result axis of each contraction dim, when the coordinates are a permutation of the domain (axes of
+    extent 1 fill up).
+    """
     out, free = [], [i for i, e in enumerate(domain) if e is const(1)]
     axes = {v: i for i, v in enumerate(dims_for(domain)) if isinstance(v, DimVar)}
     for coord, extent in zip(coords, result, strict=True):
@@ -114,7 +122,7 @@ def _panel(evaluator: Evaluator, tensor: int, node: Node) -> Kernel:
     coords = dims_for(domain)
     columns = coords[-3] * width + coords[-1]
     inner = split(coords[-2], contraction.summed)
-    outer: list = [const(0)] * len(contraction.result)
+    outer: list[Expr] = [const(0)] * len(contraction.result)
     for i, c in zip(contraction.batch, coords[:-3], strict=True):
         outer[i] = c
     for i, c in zip(
@@ -128,7 +136,8 @@ def _panel(evaluator: Evaluator, tensor: int, node: Node) -> Kernel:
     total = const(1)
     for i in contraction.columns:
         total = total * contraction.result[i]
-    if (total - 1 - columns).bounds()[0] is None or (total - 1 - columns).bounds()[0] < 0:
+    slack = (total - 1 - columns).bounds()[0]
+    if slack is None or slack < 0:
         bodies = evaluator.bodies
         valid = bodies.scalar("less_equal", bodies.integer(columns), bodies.integer(total - 1))
         root = bodies.scalar("select", valid, root, bodies.constant(_zero(root.dtype), root.dtype))
@@ -139,8 +148,10 @@ def _zero(dtype: str) -> str:
     return "0.0" if dtype[0] in "fb" else "0"
 
 
-def split(position, extents: Dims) -> tuple:
-    """Row-major coordinates of a linear position; the first one is not reduced modulo its extent, so a position past the end stays past it."""
+def split(position: Expr, extents: Dims) -> Dims:
+    """Row-major coordinates of a linear position; the first one is not reduced modulo its extent, so a
+    position past the end stays past it.
+    """
     coords = []
     for i, extent in reversed(list(enumerate(extents))):
         coords.append(position if i == 0 else position % extent)
@@ -150,28 +161,22 @@ def split(position, extents: Dims) -> tuple:
 
 def _scatter(evaluator: Evaluator, tensor: int, node: Node) -> Kernel | None:
     mode, key, base, update, *indices = node.args
-    map_or_gather = evaluator.table.get_map(key) if not indices else evaluator.table.get_gather(key)
-    domain = map_or_gather.extents
+    table = evaluator.table
+    gather = table.get_gather(key) if indices else None
+    domain = extents_of(table.get_map(key)) if gather is None else gather.extents
     at = dims_for(domain)
     root = evaluator.at(update, at)
-    coords = list(map_or_gather.apply(at))
     values = [evaluator.at(i, at) for i in indices]
-    pieces = list(walk(root))
-    for axis, expr in enumerate(coords):
-        used = {
-            map_or_gather.value_var(k): v
-            for k, v in enumerate(values)
-            if map_or_gather.value_var(k) in expr.atoms()
-        }
-        if used:
-            coords[axis] = evaluator._affine_value(expr, used)
-            pieces += walk(coords[axis])
+    coords: list[Expr | Value] = []
+    for expr in table.get_map(key).apply(at) if gather is None else gather.apply(at):
+        used = {} if gather is None else {gather.value_var(k): v for k, v in enumerate(values)}
+        used = {var: value for var, value in used.items() if var in expr.atoms()}
+        coords.append(evaluator.affine_value(expr, used) if used else expr)
+    pieces = [v for c in (root, *coords) if isinstance(c, Value) for v in walk(c)]
     if any(v.op == "contract" for v in pieces):
         return None
     needs = tuple(dict.fromkeys((base, *loads(pieces))))
-    return ScatterKernel(
-        tensor, domain, root, evaluator, needs=needs, base=base, mode=mode, coords=tuple(coords)
-    )
+    return ScatterKernel(tensor, domain, root, evaluator, needs=needs, base=base, mode=mode, coords=tuple(coords))
 
 
 def walk(root: Value) -> list[Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...dialects.mlir import ir
-from ...dialects.symbolic import DimVar, Expr, IndexMap, const
+from ...dialects.symbolic import Atom, DimVar, Expr, IndexMap, const
 from ...dialects.types import tensor_type
 from .body import Value
 from .egraph import FrozenGraph
@@ -15,7 +15,9 @@ from .kernels import ContractKernel, Kernel, ScatterKernel, walk
 
 
 class Rebuilder:
-    """Fills a new function with the kernels of `choice`, in the order in which the source function needed their results."""
+    """Fills a new function with the kernels of `choice`, in the order in which the source function needed
+    their results.
+    """
 
     def __init__(self, graph: FrozenGraph, encoded: Encoded, choice: Choice, block: ir.Block) -> None:
         self.graph, self.encoded, self.choice, self.block = graph, encoded, choice, block
@@ -26,7 +28,9 @@ class Rebuilder:
         self._numbers = {value: number for number, value in enumerate(encoded.values)}
 
     def run(self, terminator: ir.Operation) -> None:
-        """Emit calls in program order, each after what it reads, then let the terminator return the new values."""
+        """Emit calls in program order, each after what it reads, then let the terminator return the new
+        values.
+        """
         for call in self.encoded.calls:
             operands = [self._value(v) for v in call.operands]
             op = ir.Operation.create(
@@ -168,7 +172,7 @@ class Rebuilder:
 def _reorder(index_map: IndexMap, results: int, position: dict[int, int], domain: Dims) -> ir.Attribute:
     """A map over (result dims..., k dims...) as one over the contraction's domain (b, m, n, k)."""
     variables = IndexMap(domain, ()).dims
-    swap = {}
+    swap: dict[Atom, Expr] = {}
     for i, old in enumerate(index_map.dims):
         swap[old] = variables[position[i] if i < results else i]
     return IndexMap(domain, tuple(r.substitute(swap) for r in index_map.results)).to_attr()

@@ -1,6 +1,8 @@
-"""Row scratch: a costly value that several loops over the same extent compute again is computed once into `kernel.local`.
+"""Row scratch: a costly value that several loops over the same extent compute again is computed once into
+`kernel.local`.
 
-softmax:  sum_r exp(x[i, r] - m)  and  exp(x[i, j] - m) / sum     =>     e = local_q exp(x[i, q] - m);  e[j] / sum_r e[r]
+softmax:  sum_r exp(x[i, r] - m)  and  exp(x[i, j] - m) / sum     =>     e = local_q exp(x[i, q] - m);  e[j] /
+sum_r e[r]
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ from .analysis import SCALAR_WORK
 from .body import Bodies, Value, Var
 
 LEAST_WORK = 8.0
-"""Vector operations per element from which keeping a value beats computing it again (a store, a load and their addresses)."""
+"""Vector operations per element from which keeping a value beats computing it again (a store, a load and
+their addresses).
+"""
 
 
 def keep_rows(bodies: Bodies, root: Value, loops: tuple[Var, ...]) -> Value:
-    """The body with shared row values kept; `loops` are the region's coordinate variables, outermost first."""
+    """The body with shared row values kept; `loops` are the region's coordinate variables, outermost first.
+    """
     while True:
         group = _largest_group(bodies, root, loops)
         if group is None:

@@ -17,7 +17,9 @@ from .index_table import IndexTable
 from .terms import prelude, rule_text, split_commands
 
 CHUNK = 20
-"""Commands per parsed string: every span keeps its whole source text, so long strings cost memory quadratically."""
+"""Commands per parsed string: every span keeps its whole source text, so long strings cost memory
+quadratically.
+"""
 
 MAX_ROUNDS = 12
 

@@ -1,7 +1,10 @@
-"""The e-graph's sorts, generated from the op definitions: adding a primitive or a scalar function needs no edit here.
+"""The e-graph's sorts, generated from the op definitions: adding a primitive or a scalar function needs no
+edit here.
 
-Two sorts mirror the two levels. `Tensor` holds L1 ops (one constructor per `luminal` op, attributes as strings) and the L2 ways to produce a
-tensor (Region, Scatter, Panel). `Expr` is a scalar as a function of coordinates: what a region evaluates. `Load t` reads a tensor.
+Two sorts mirror the two levels. `Tensor` holds L1 ops (one constructor per `luminal` op, attributes as
+strings) and the L2 ways to produce a
+tensor (Region, Scatter, Panel). `Expr` is a scalar as a function of coordinates: what a region evaluates.
+`Load t` reads a tensor.
 """
 
 from __future__ import annotations
@@ -60,10 +63,13 @@ _LIFT = """
       :ruleset lift :name "lift-sum_reduce")
 (rule ((= t (LMaxReduce axes x)) (= s (shape t))) ((union t (Region s (Reduce "max" axes (Load x)))))
       :ruleset lift :name "lift-max_reduce")
-(rule ((= t (LCast d x)) (= s (shape t))) ((union t (Region s (Cast d (Load x))))) :ruleset lift :name "lift-cast")
-(rule ((= t (LView m x)) (= s (shape t))) ((union t (Region s (View m (Load x))))) :ruleset lift :name "lift-view")
+(rule ((= t (LCast d x)) (= s (shape t))) ((union t (Region s (Cast d (Load x))))) :ruleset lift :name
+"lift-cast")
+(rule ((= t (LView m x)) (= s (shape t))) ((union t (Region s (View m (Load x))))) :ruleset lift :name
+"lift-view")
 (rule ((= t (LIota m)) (= s (shape t))) ((union t (Region s (Index m)))) :ruleset lift :name "lift-iota")
-(rule ((= t (LConstant d v)) (= s (shape t))) ((union t (Region s (Const d v)))) :ruleset lift :name "lift-constant")
+(rule ((= t (LConstant d v)) (= s (shape t))) ((union t (Region s (Const d v)))) :ruleset lift :name
+"lift-constant")
 """
 
 
@@ -150,7 +156,9 @@ def rule_text(family: str) -> str:
 
 @cache
 def prelude() -> tuple[str, ...]:
-    """Sorts, constructors and all rules, in chunks that egglog parses cheaply (each span keeps its whole source text)."""
+    """Sorts, constructors and all rules, in chunks that egglog parses cheaply (each span keeps its whole
+    source text).
+    """
     first = _STRUCTURE.strip().splitlines()
     families = [command for family in FAMILIES for command in split_commands(rule_text(family))]
     rulesets = [c for c in families if c.startswith("(ruleset")]
