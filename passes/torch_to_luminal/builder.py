@@ -45,13 +45,19 @@ Operand = Tensor | int | float | bool | Expr
 
 
 class Builder:
-    """Builds luminal ops at the end of one block."""
+    """Builds luminal ops at the end of one block, inside `with context, location`.
+
+    `location`, `results` and `list_length` (how many values the program takes out of a result that is a list) describe
+    the torch op being converted.
+    """
 
     def __init__(self, block: ir.Block, symbols: SymbolTable) -> None:
         self.block = block
         self.symbols = symbols
-        self.location = ir.Location.unknown(block.owner.context)
+        self.location = ir.Location.unknown()
+        self._end = ir.InsertionPoint(block)
         self.results: tuple[ResultType, ...] = ()
+        self.list_length: int | None = None
         self._constants: dict[tuple[str, str], Tensor] = {}
 
     # Types and maps.
@@ -60,17 +66,22 @@ class Builder:
         return self.symbols.tensor_type(shape, dtype)
 
     def emit(
-        self, name: str, operands: Sequence[Tensor], shape: Sequence[Expr], dtype: str, **attributes: ir.Attribute
+        self,
+        name: str,
+        operands: Sequence[Tensor],
+        shape: Sequence[Expr],
+        dtype: str,
+        **attributes: ir.Attribute,
     ) -> Tensor:
         """One `luminal.<name>` op with a single result of this shape and dtype."""
-        shape = tuple(self.symbols.dim(size) for size in shape)
+        shape = tuple(self.symbols.fit(size) for size in shape)
         operation = ir.Operation.create(
             f"luminal.{name}",
             results=[self.tensor_type(shape, dtype)],
             operands=[operand.value for operand in operands],
             attributes=attributes,
             loc=self.location,
-            ip=ir.InsertionPoint(self.block),
+            ip=self._end,
         )
         return Tensor(operation.result, shape, dtype)
 
@@ -81,11 +92,14 @@ class Builder:
     def static(self, value: Operand) -> int:
         """`value` as a Python int; refuses one that depends on a symbol."""
         if isinstance(value, Tensor):
-            raise Unsupported("needs an integer that is known when compiling, got one computed by the program")
-        constant = symbolic.constant_value(expr(value)) if isinstance(value, Expr) else value
-        if constant is None:
-            raise Unsupported(f"needs an integer that is known when compiling, got {value}")
-        return int(constant)
+            raise Unsupported(
+                "needs an integer that is known when compiling, got one computed by the program"
+            )
+        if isinstance(value, Expr):
+            if not value.is_const:
+                raise Unsupported(f"needs an integer that is known when compiling, got {value}")
+            return value.value
+        return int(value)
 
     # Leaves.
 
@@ -94,12 +108,11 @@ class Builder:
         value = _fit(value, dtype)
         key = (repr(value), dtype)
         if key not in self._constants:
-            with self.block.owner.context, self.location:
-                element = self.symbols.element_type(dtype)
-                attribute = (
-                    ir.FloatAttr.get(element, value) if dtypes.is_float(dtype) else ir.IntegerAttr.get(element, value)
-                )
-                dense = ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], element), attribute)
+            element = self.symbols.element_type(dtype)
+            kind = ir.FloatAttr if dtypes.is_float(dtype) else ir.IntegerAttr
+            dense = ir.DenseElementsAttr.get_splat(
+                ir.RankedTensorType.get([], element), kind.get(element, value)
+            )
             self._constants[key] = self.emit("constant", [], (), dtype, value=dense)
         return self._constants[key]
 
@@ -116,15 +129,14 @@ class Builder:
         if isinstance(value, Tensor):
             return self.cast(value, dtype)
         if isinstance(value, Expr):
-            constant = symbolic.constant_value(value)
-            if constant is None:
+            if not value.is_const:
                 return self.cast(self.iota((), lambda: value), dtype)
-            value = constant
+            value = value.value
         return self.constant(value, dtype)
 
     def iota(self, shape: Sequence[Expr | int], index: Callable[..., Expr]) -> Tensor:
         """An i64 tensor whose value at coordinate (d0, ...) is index(d0, ...)."""
-        sizes = tuple(self.symbols.dim(expr(size)) for size in shape)
+        sizes = tuple(self.symbols.fit(expr(size)) for size in shape)
         result = self.symbols.fit(expr(index(*self.dims(sizes))))
         return self.emit("iota", [], sizes, "i64", map=self.symbols.map_attribute(sizes, [result]))
 
@@ -155,7 +167,10 @@ class Builder:
         """Numbers become constants of the tensors' dtype, and everything is broadcast to one shape."""
         tensors = [operand for operand in operands if isinstance(operand, Tensor)]
         dtype = tensors[0].dtype
-        whole = [self.scalar(operand, dtype) if not isinstance(operand, Tensor) else operand for operand in operands]
+        whole = [
+            self.scalar(operand, dtype) if not isinstance(operand, Tensor) else operand
+            for operand in operands
+        ]
         shape = broadcast_shapes([tensor.shape for tensor in whole])
         return [self.broadcast(tensor, shape) for tensor in whole]
 
@@ -183,7 +198,7 @@ class Builder:
         if not axes:
             return x
         kept = [size for axis, size in enumerate(x.shape) if axis not in axes]
-        attribute = ir.DenseI64ArrayAttr.get(sorted(axes), context=self.block.owner.context)
+        attribute = ir.DenseI64ArrayAttr.get(sorted(axes))
         return self.emit(name, [x], kept, x.dtype, axes=attribute)
 
     def sum_reduce(self, x: Tensor, axes: Sequence[int]) -> Tensor:
@@ -196,9 +211,11 @@ class Builder:
 
     # Data movement.
 
-    def view(self, x: Tensor, shape: Sequence[Expr | int], index: Callable[..., Sequence[Expr | int]]) -> Tensor:
+    def view(
+        self, x: Tensor, shape: Sequence[Expr | int], index: Callable[..., Sequence[Expr | int]]
+    ) -> Tensor:
         """result[d0, ...] = x[index(d0, ...)]; no view is emitted for the identity."""
-        sizes = tuple(self.symbols.dim(expr(size)) for size in shape)
+        sizes = tuple(self.symbols.fit(expr(size)) for size in shape)
         dims = self.dims(sizes)
         results = [self.symbols.fit(expr(result)) for result in index(*dims)]
         if len(results) != x.rank:
@@ -209,7 +226,7 @@ class Builder:
 
     def broadcast(self, x: Tensor, shape: Sequence[Expr | int]) -> Tensor:
         """Expand like torch: missing leading axes and axes of size one repeat."""
-        sizes = tuple(self.symbols.dim(expr(size)) for size in shape)
+        sizes = tuple(self.symbols.fit(expr(size)) for size in shape)
         if sizes == x.shape:
             return x
         lead = len(sizes) - x.rank
@@ -220,15 +237,19 @@ class Builder:
             ]
 
         for axis, size in enumerate(x.shape):
-            if size is not sizes[lead + axis] and symbolic.constant_value(size) != 1:
+            if size is not sizes[lead + axis] and size is not symbolic.ONE:
                 raise Unsupported(f"cannot expand a dimension of size {size} to {sizes[lead + axis]}")
         return self.view(x, sizes, index)
 
     def gather(
-        self, source: Tensor, indices: Sequence[Tensor], shape: Sequence[Expr], index: Callable[..., Sequence[Expr]]
+        self,
+        source: Tensor,
+        indices: Sequence[Tensor],
+        shape: Sequence[Expr],
+        index: Callable[..., Sequence[Expr]],
     ) -> Tensor:
         """result[c] = source[index(*c, *x)] with x_k = indices_k[c]; indices are i64 tensors of the result's shape."""
-        sizes = tuple(self.symbols.dim(expr(size)) for size in shape)
+        sizes = tuple(self.symbols.fit(expr(size)) for size in shape)
         attribute = self._indexed_map(sizes, len(indices), index)
         whole = [self.broadcast(item, sizes) for item in indices]
         return self.emit("gather", [source, *whole], sizes, source.dtype, map=attribute)
@@ -244,12 +265,14 @@ class Builder:
         """out = base; out[index(*c, *x)] = (or +=, mode "add") updates[c] for c in row-major order."""
         attribute = self._indexed_map(updates.shape, len(indices), index)
         whole = [self.broadcast(item, updates.shape) for item in indices]
-        mode_attribute = ir.StringAttr.get(mode, context=self.block.owner.context)
+        mode_attribute = ir.StringAttr.get(mode)
         return self.emit(
             "scatter", [base, updates, *whole], base.shape, base.dtype, map=attribute, mode=mode_attribute
         )
 
-    def _indexed_map(self, sizes: Sequence[Expr], count: int, index: Callable[..., Sequence[Expr | int]]) -> ir.Attribute:
+    def _indexed_map(
+        self, sizes: Sequence[Expr], count: int, index: Callable[..., Sequence[Expr | int]]
+    ) -> ir.Attribute:
         values = tuple(symbolic.DimVar(len(sizes) + number, None) for number in range(count))
         results = [self.symbols.fit(expr(result)) for result in index(*self.dims(sizes), *values)]
         return self.symbols.map_attribute((*sizes, *([None] * count)), results)

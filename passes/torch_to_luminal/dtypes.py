@@ -8,7 +8,15 @@ from .registry import Unsupported
 _SCALAR_TYPES = {3: "i32", 4: "i64", 5: "f16", 6: "f32", 7: "f64", 11: "i1", 15: "bf16"}
 _REFUSED = {0: "uint8", 1: "int8", 2: "int16", 8: "complex32", 9: "complex64", 10: "complex128"}
 # The torch dialect spells signed integers si32/si64.
-_TORCH_SPELLING = {"si32": "i32", "si64": "i64", "i1": "i1", "f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64"}
+_TORCH_SPELLING = {
+    "si32": "i32",
+    "si64": "i64",
+    "i1": "i1",
+    "f16": "f16",
+    "bf16": "bf16",
+    "f32": "f32",
+    "f64": "f64",
+}
 
 _RANK = {"i1": 0, "i32": 1, "i64": 2, "f16": 3, "bf16": 3, "f32": 4, "f64": 5}
 

@@ -1,0 +1,58 @@
+"""Which ATen ops PyTorch breaks up before the import, and which are kept because luminal does better itself."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .registry import load_converters
+
+# Broken up although they are core ATen, or not in PyTorch's core table.
+_EXTRA = (
+    "native_group_norm",
+    "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit.no_stats",
+    "_batch_norm_with_update_functional",
+    "_batch_norm_no_update",
+    "native_batch_norm",
+    "instance_norm",
+    "cudnn_batch_norm",
+    "miopen_batch_norm",
+    "_euclidean_dist",
+    "diag",
+    "grid_sampler_2d",
+    "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d",
+    "max_pool2d_with_indices",
+    "scaled_dot_product_attention",
+)
+
+
+@functools.cache
+def decomposition_table() -> dict[Any, Callable[..., Any]]:
+    """Decompositions to run before `import_*` (for `ExportedProgram.run_decompositions` and AOTAutograd): PyTorch's
+    core ATen table and a few more, without the ops that have a converter of their own."""
+    from torch._decomp import core_aten_decompositions, get_decompositions
+
+    table: dict[Any, Callable[..., Any]] = dict(core_aten_decompositions().items())
+    extra = [_overloads(name) for name in _EXTRA]
+    table.update(get_decompositions([packet for packet in extra if packet is not None]))
+    converters = load_converters()
+    return {op: body for op, body in table.items() if _dialect_name(op) not in converters}
+
+
+def _overloads(name: str) -> Any:
+    packet, _, overload = name.partition(".")
+    found = getattr(torch.ops.aten, packet, None)
+    return getattr(found, overload, None) if overload and found is not None else found
+
+
+def _dialect_name(op: Any) -> str:
+    name, _, overload = str(op).removeprefix("aten.").partition(".")
+    namespace = str(op.namespace) if hasattr(op, "namespace") else "aten"
+    return f"torch.{namespace}.{name}" + (f".{overload}" if overload not in ("", "default") else "")

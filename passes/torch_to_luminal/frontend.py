@@ -1,0 +1,278 @@
+"""From PyTorch programs to L1: `torch.export` programs and the functional graphs that AOTAutograd hands to a backend.
+
+Both become one FX graph whose placeholders are everything the program reads (inputs, parameters, buffers, lifted
+constants), which torch-mlir's FxImporter turns into the torch dialect (L0) and `convert_function` into luminal (L1).
+No tensor of more than one element ever becomes a literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from torch_mlir.dialects import torch as torch_dialect
+from torch_mlir.extras.fx_importer import FxImporter
+
+from luminal.errors import ImportFailure
+
+from ...dialects import mlir
+from ...dialects.mlir import ir
+from ...dialects.symbolic import Expr, as_expr
+from ...dialects.types import SymbolInfo
+from .conversion import ConvertedFunction, Returned, convert_function
+from .decompositions import decomposition_table
+from .graph_cleanup import Mutation, prepare_graph
+from .shape_symbols import ShapeSymbols
+
+ArgumentKind = Literal["input", "weight", "buffer"]
+
+
+@dataclass
+class ProgramArgument:
+    """One argument of the L1 function.
+
+    position: index among the caller's flat inputs (kind "input"), else None. tensor: the parameter, buffer or lifted
+    constant itself (kinds "weight" and "buffer"); it is never copied. target: its qualified name in the module.
+    """
+
+    kind: ArgumentKind
+    name: str
+    position: int | None = None
+    tensor: torch.Tensor | None = None
+    target: str | None = None
+
+
+@dataclass
+class ProgramOutput:
+    """One value that the program hands out.
+
+    result: position among the L1 results, None when `value` (a constant, or an Expr over symbols) says it all.
+    writes: the L1 argument that this result is written back to (a mutation, not visible to the caller as output).
+    alias: the L1 argument that this output is.
+    """
+
+    result: int | None = None
+    value: Any = None
+    writes: int | None = None
+    alias: int | None = None
+
+
+@dataclass
+class ImportedProgram:
+    """A PyTorch program as one L1 function `main`.
+
+    arguments: one entry per L1 argument. outputs: the caller's outputs in order. mutations: results that are written
+    back to arguments. sizes: (position among the caller's flat inputs, expression) of integer inputs; with the
+    dims in the argument types they determine the symbols (`types.solve_symbols`).
+    """
+
+    module: ir.Module
+    arguments: list[ProgramArgument]
+    outputs: list[ProgramOutput]
+    mutations: list[ProgramOutput]
+    symbols: list[SymbolInfo]
+    sizes: list[tuple[int, Expr]]
+    torch_text: str | None = None
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Placeholder:
+    """What one placeholder of the graph stands for."""
+
+    kind: ArgumentKind
+    position: int | None = None
+    tensor: torch.Tensor | None = None
+    target: str | None = None
+
+
+def import_exported_program(
+    program: torch.export.ExportedProgram, *, context: ir.Context | None = None, keep_text: bool = False
+) -> ImportedProgram:
+    """Import what `torch.export.export` returned. Raises ImportFailure listing all that can't be imported."""
+    program = program.run_decompositions(decomposition_table())
+    signature = program.graph_signature
+    mutated = set(signature.buffers_to_mutate.values())
+    placeholders: dict[str, _Placeholder] = {}
+    position = 0
+    for spec in signature.input_specs:
+        name = spec.arg.name
+        if spec.kind == InputKind.USER_INPUT:
+            placeholders[name] = _Placeholder("input", position)
+            position += 1
+        elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
+            kind: ArgumentKind = "buffer" if spec.target in mutated else "weight"
+            placeholders[name] = _Placeholder(kind, None, _state(program, str(spec.target)), str(spec.target))
+        else:
+            raise ImportFailure(f"input '{name}' of kind {spec.kind} is not supported")
+    by_target = {item.target: name for name, item in placeholders.items() if item.target is not None}
+    writes: list[str | None] = []
+    for spec in signature.output_specs:
+        if spec.kind == OutputKind.USER_OUTPUT:
+            writes.append(None)
+        elif spec.kind == OutputKind.BUFFER_MUTATION:
+            writes.append(by_target[spec.target])
+        elif spec.kind == OutputKind.USER_INPUT_MUTATION:
+            writes.append(spec.target)
+        else:
+            raise ImportFailure(f"output of kind {spec.kind} is not supported")
+    fixed = {
+        spec.arg.name: spec.arg.value
+        for spec in signature.input_specs
+        if isinstance(spec.arg, ConstantArgument)
+    }
+    return _import_graph(program.graph_module, placeholders, writes, fixed, context, keep_text)
+
+
+def _state(program: torch.export.ExportedProgram, target: str) -> torch.Tensor:
+    found = program.state_dict.get(target)
+    value = program.constants[target] if found is None else found
+    if not isinstance(value, torch.Tensor):
+        raise ImportFailure(f"constant '{target}' is no tensor")
+    return value
+
+
+def import_fx_graph(
+    module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any] | None = None,
+    *,
+    weights: Mapping[int, torch.Tensor] | None = None,
+    context: ir.Context | None = None,
+    keep_text: bool = False,
+) -> ImportedProgram:
+    """Import a functional ATen graph as a Dynamo backend receives it from AOTAutograd (inference).
+
+    Every placeholder needs fake-tensor metadata (`meta["val"]`); where it is missing, `example_inputs` gives it.
+    `weights` names placeholders (by position) whose tensors don't change between calls. Trailing `copy_` nodes into
+    placeholders become mutations. Raises ImportFailure listing all that can't be imported.
+    """
+    placeholders: dict[str, _Placeholder] = {}
+    nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
+    for position, node in enumerate(nodes):
+        if "val" not in node.meta and example_inputs is not None:
+            node.meta["val"] = example_inputs[position]
+        tensor = (weights or {}).get(position)
+        kind: ArgumentKind = "weight" if tensor is not None else "input"
+        placeholders[node.name] = _Placeholder(
+            kind, position, tensor, node.name if tensor is not None else None
+        )
+    return _import_graph(module, placeholders, None, {}, context, keep_text)
+
+
+def _import_graph(
+    module: torch.fx.GraphModule,
+    placeholders: dict[str, _Placeholder],
+    writes: Sequence[str | None] | None,
+    fixed: Mapping[str, Any],
+    context: ir.Context | None,
+    keep_text: bool,
+) -> ImportedProgram:
+    graph, lifted, mutations = prepare_graph(module, fixed)
+    for name, tensor in lifted.items():
+        placeholders[name] = _Placeholder("weight", None, tensor, name)
+    inputs = [node for node in graph.nodes if node.op == "placeholder"]
+    symbols = ShapeSymbols([node.meta.get("val") for node in inputs])
+    context = context or mlir.context()
+    torch_dialect.register_dialect(context)
+    importer = FxImporter(context=context, config_check=False)
+    with context, ir.Location.unknown():
+        source = importer.import_stateless_graph(graph, func_name="main").operation
+        _annotate(source, inputs, placeholders, symbols)
+        text = str(importer.module) if keep_text else None
+    converted = convert_function(source)
+    targets = list(writes) if writes is not None else None
+    return _describe(importer.module, inputs, placeholders, converted, targets, mutations, symbols, text)
+
+
+def _annotate(
+    source: ir.Operation,
+    inputs: Sequence[torch.fx.Node],
+    placeholders: Mapping[str, _Placeholder],
+    symbols: ShapeSymbols,
+) -> None:
+    """Put kinds, names and symbolic dims on the torch function, so that its text says everything."""
+    block = source.regions[0].blocks[0]
+    entries = []
+    for node in inputs:
+        known = placeholders[node.name]
+        entry: dict[str, ir.Attribute] = {
+            "luminal.kind": ir.StringAttr.get(known.kind),
+            "luminal.name": ir.StringAttr.get(known.target or node.name),
+        }
+        if isinstance(node.meta.get("val"), torch.SymInt):
+            entry["luminal.symbol"] = ir.StringAttr.get(symbols.text(node.meta["val"]))
+        entries.append(ir.DictAttr.get(entry))
+    source.attributes["arg_attrs"] = ir.ArrayAttr.get(entries)
+    with ir.InsertionPoint.at_block_begin(block):
+        values = symbols.declare()
+        for node, argument in zip(inputs, block.arguments, strict=True):
+            value = node.meta.get("val")
+            if isinstance(value, torch.Tensor) and any(
+                isinstance(size, torch.SymInt) for size in value.shape
+            ):
+                symbols.bind(argument, value.shape, values)
+
+
+def _describe(
+    module: ir.Module,
+    inputs: Sequence[torch.fx.Node],
+    placeholders: Mapping[str, _Placeholder],
+    converted: ConvertedFunction,
+    writes: list[str | None] | None,
+    mutations: Sequence[Mutation],
+    symbols: ShapeSymbols,
+    text: str | None,
+) -> ImportedProgram:
+    arguments: list[ProgramArgument] = []
+    sizes: list[tuple[int, Expr]] = []
+    at: dict[str, int] = {}
+    for node, where in zip(inputs, converted.arguments, strict=True):
+        known = placeholders[node.name]
+        if isinstance(node.meta.get("val"), torch.SymInt):
+            if known.position is not None:
+                sizes.append((known.position, as_expr(where)))
+            continue
+        at[node.name] = len(arguments)
+        name = known.target or node.name
+        arguments.append(ProgramArgument(known.kind, name, known.position, known.tensor, known.target))
+    targets = list(writes or [])
+    count = len(converted.returns) - len(mutations)
+    targets += [None] * (count - len(targets)) + [mutation.target for mutation in mutations]
+    outputs: list[ProgramOutput] = []
+    written: list[ProgramOutput] = []
+    function = converted.operation
+    for returned, target in zip(converted.returns, targets, strict=True):
+        output = ProgramOutput(value=None if isinstance(returned, Returned) else returned)
+        if isinstance(returned, Returned):
+            output.result = returned.position
+            output.alias = None if target is not None else _alias(function, returned.position)
+        output.writes = None if target is None else at[target]
+        (outputs if target is None else written).append(output)
+    _mark_results(function, [*outputs, *written])
+    names = {f"s{position}": name for position, name in enumerate(symbols.names())}
+    return ImportedProgram(module, arguments, outputs, written, converted.symbols, sizes, text, names)
+
+
+def _alias(function: ir.Operation, position: int) -> int | None:
+    """The argument that result `position` of the L1 function is, if it is one."""
+    block = function.regions[0].blocks[0]
+    value = list(block.operations)[-1].operands[position]
+    return ir.BlockArgument(value).arg_number if ir.BlockArgument.isinstance(value) else None
+
+
+def _mark_results(function: ir.Operation, outputs: Sequence[ProgramOutput]) -> None:
+    with function.context, ir.Location.unknown():
+        i64 = ir.IntegerType.get_signless(64)
+        entries: dict[int, dict[str, ir.Attribute]] = {}
+        for output in outputs:
+            if output.result is not None:
+                entry = entries.setdefault(output.result, {})
+                for key, argument in (("luminal.writes", output.writes), ("luminal.alias", output.alias)):
+                    if argument is not None:
+                        entry[key] = ir.IntegerAttr.get(i64, argument)
+        function.attributes["res_attrs"] = ir.ArrayAttr.get(
+            [ir.DictAttr.get(entries[position]) for position in sorted(entries)]
+        )
