@@ -1,0 +1,144 @@
+"""Copies of operand blocks into scratch memory, in the order in which the tiles read them.
+
+They pay when an operand is not linear along k or m, is of a half type (widened once instead of for every tile), or lies so
+that its lines fall into few sets of the L1 cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...dialects.symbolic import ONE, ZERO, Atom, DimVar, Expr
+from .contract_address import load_element, offset_pointer, scaled, store_element
+from .contract_plan import Plan, strides
+from .contract_spec import ContractSpec
+from .emit import BYTES, LoopScope, Scope, type_text
+from .index import scalar_index
+
+_ROW, _COLUMN, _DEPTH = 3_000_000, 3_000_001, 3_000_002
+
+
+@dataclass(frozen=True)
+class Source:
+    """An operand in memory: its first element and the offset of an element over the axes' atoms."""
+
+    pointer: str
+    offset: Expr
+
+
+def pack_rows(scope: Scope, spec: ContractSpec, plan: Plan, lhs: Source, rows: tuple[str, str], buffer: str) -> None:
+    """Copies rows [rows[0], rows[1]) to `buffer`, widened: tile after tile, k by k (row by row for dot tiles)."""
+    first, last = rows
+    constant = scope.kernel.index_constant
+    height = constant(plan.tile.rows)
+    depth = scalar_index(scope, spec.depth.size)
+    tile = scope.loop(first, last, height)
+    rest = tile.assign(f"arith.subi {last}, {tile.index} : i64")
+    count = tile.assign(f"arith.minsi {rest}, {height} : i64")
+    done = tile.assign(f"arith.subi {tile.index}, {first} : i64")
+    target = offset_pointer(tile, buffer, scaled(tile, done, depth), spec.accumulator)
+    bounds = {"row": (constant(0), count), "depth": (constant(0), depth)}
+    row_stride, _, depth_stride = strides(lhs.offset, spec)
+    # The inner loop runs along the operand's contiguous axis.
+    order = ("depth", "row") if row_stride is ONE and depth_stride is not ONE else ("row", "depth")
+    outer = tile.loop(*bounds[order[0]], constant(1))
+    inner = outer.loop(*bounds[order[1]], constant(1))
+    index = {order[0]: outer.index, order[1]: inner.index}
+    within: dict[str, LoopScope] = {order[0]: outer, order[1]: inner}
+    row, k = DimVar(_ROW, spec.rows.size), DimVar(_DEPTH, spec.depth.size)
+    number = within["row"].assign(f"arith.addi {tile.index}, {index['row']} : i64")
+    within["row"].bind(row, number)
+    within["depth"].bind(k, index["depth"])
+    offset = lhs.offset.substitute({spec.rows.atom: row, spec.depth.atom: k})
+    value = load_element(
+        inner, offset_pointer(inner, lhs.pointer, scalar_index(inner, offset), spec.dtype), spec.dtype
+    )
+    if plan.dot:
+        line, step = scaled(inner, index["row"], depth), index["depth"]
+    else:
+        line, step = scaled(inner, index["depth"], plan.tile.rows), index["row"]
+    place = inner.assign(f"arith.addi {line}, {step} : i64")
+    store_element(inner, value, offset_pointer(inner, target, place, spec.accumulator), spec.accumulator)
+    inner.close_loop()
+    outer.close_loop()
+    tile.close_loop()
+
+
+def pack_columns(scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first: str, buffer: str) -> None:
+    """Copies the columns of one tile from `first` on to `buffer` [k][column], in the operand's own dtype.
+
+    Columns past the last one are left as they are: their sums are never read.
+    """
+    _, column_stride, _ = strides(rhs.offset, spec)
+    if column_stride is not ONE:
+        _pack_each(scope, spec, plan, rhs, first, buffer)
+        return
+    if (spec.columns.size % plan.tile.columns) is ZERO:
+        _pack_lines(scope, spec, plan, rhs, first, buffer)
+        return
+    whole, ragged = scope.child(), scope.child()
+    _pack_lines(whole, spec, plan, rhs, first, buffer)
+    _pack_each(ragged, spec, plan, rhs, first, buffer)
+    full = whole_tile(scope, spec, plan, first)
+    scope.lines += [f"scf.if {full} {{", *whole.lines, "} else {", *ragged.lines, "}"]
+
+
+def whole_tile(scope: Scope, spec: ContractSpec, plan: Plan, first: str) -> str:
+    """Whether all columns of the tile that starts at `first` exist (i1)."""
+    end = scope.assign(f"arith.addi {first}, {scope.kernel.index_constant(plan.tile.columns)} : i64")
+    return scope.assign(f"arith.cmpi sle, {end}, {scalar_index(scope, spec.columns.size)} : i64")
+
+
+def _pack_lines(
+    scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first: str, buffer: str
+) -> None:
+    """Whole contiguous lines, a vector at a time."""
+    constant = scope.kernel.index_constant
+    line = scope.loop(constant(0), scalar_index(scope, spec.depth.size), constant(1))
+    column, k = DimVar(_COLUMN, spec.columns.size), DimVar(_DEPTH, spec.depth.size)
+    line.bind(column, first)
+    line.bind(k, line.index)
+    offset = rhs.offset.substitute({spec.columns.atom: column, spec.depth.atom: k})
+    source = offset_pointer(line, rhs.pointer, scalar_index(line, offset), spec.dtype)
+    target = offset_pointer(line, buffer, scaled(line, line.index, plan.tile.columns), spec.dtype)
+    for vector in range(plan.tile.vectors):
+        at = vector * plan.tile.lanes
+        _copy(
+            line,
+            offset_pointer(line, source, at, spec.dtype),
+            offset_pointer(line, target, at, spec.dtype),
+            spec.dtype,
+            plan.tile.lanes,
+        )
+    line.close_loop()
+
+
+def _pack_each(scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first: str, buffer: str) -> None:
+    """Element by element, column by column: any offset."""
+    constant = scope.kernel.index_constant
+    rest = scope.assign(f"arith.subi {scalar_index(scope, spec.columns.size)}, {first} : i64")
+    count = scope.assign(f"arith.minsi {rest}, {constant(plan.tile.columns)} : i64")
+    outer = scope.loop(constant(0), count, constant(1))
+    column, k = DimVar(_COLUMN, spec.columns.size), DimVar(_DEPTH, spec.depth.size)
+    outer.bind(column, outer.assign(f"arith.addi {first}, {outer.index} : i64"))
+    inner = outer.loop(constant(0), scalar_index(scope, spec.depth.size), constant(1))
+    inner.bind(k, inner.index)
+    replacements: dict[Atom, Expr] = {spec.columns.atom: column, spec.depth.atom: k}
+    source = scalar_index(inner, rhs.offset.substitute(replacements))
+    line = scaled(inner, inner.index, plan.tile.columns)
+    place = inner.assign(f"arith.addi {line}, {outer.index} : i64")
+    _copy(
+        inner,
+        offset_pointer(inner, rhs.pointer, source, spec.dtype),
+        offset_pointer(inner, buffer, place, spec.dtype),
+        spec.dtype,
+    )
+    inner.close_loop()
+    outer.close_loop()
+
+
+def _copy(scope: Scope, source: str, target: str, dtype: str, lanes: int = 0) -> None:
+    kind = type_text(dtype, lanes)
+    alignment = f"{{alignment = {BYTES[dtype]} : i64}}"
+    value = scope.assign(f"llvm.load {source} {alignment} : !llvm.ptr -> {kind}")
+    scope.emit(f"llvm.store {value}, {target} {alignment} : {kind}, !llvm.ptr")
