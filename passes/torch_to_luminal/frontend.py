@@ -260,7 +260,7 @@ def _alias(function: ir.Operation, position: int) -> int | None:
     """The argument that result `position` of the L1 function is, if it is one."""
     block = function.regions[0].blocks[0]
     value = list(block.operations)[-1].operands[position]
-    return ir.BlockArgument(value).arg_number if ir.BlockArgument.isinstance(value) else None
+    return value.arg_number if isinstance(value, ir.BlockArgument) else None
 
 
 def _mark_results(function: ir.Operation, outputs: Sequence[ProgramOutput]) -> None:
