@@ -1,7 +1,11 @@
 """Two additions to `ext`'s op definitions: plain trailing operand lists, and one way to create any op.
 
 `ext` describes every variadic operand with an `operandSegmentSizes` attribute. Our ops have at most one such list,
-always last, which needs no sizes: the decorator gives positional accessors instead.
+always last, which needs no sizes: the decorators give positional accessors instead.
+
+MLIR's dynamic ops (IRDL) match all elements of a variadic operand with one constraint variable, so they would all
+need one type. An op whose list mixes types is therefore defined with many optional operands; the segment sizes that
+this definition asks for are attached while the op is verified, and only then.
 """
 
 from __future__ import annotations
@@ -22,6 +26,48 @@ def trailing_operands(cls: OpClass) -> OpClass:
         setattr(cls, name, property(lambda self, position=position: self.operands[position]))
     setattr(cls, names[-1], property(lambda self, start=len(names) - 1: list(self.operands)[start:]))
     return cls
+
+
+_MIXED_LIMIT = 128
+_SEGMENTS = "operandSegmentSizes"
+
+
+def mixed_trailing_operands(cls: OpClass) -> OpClass:
+    """As `trailing_operands`, for a list of operands of different types (at most 128 operands in all)."""
+    trailing_operands(cls)
+    variadic = next(field for field in cls._fields if isinstance(field, ext.OperandDef) and _is_variadic(field))
+    slots = [
+        ext.OperandDef(f"{variadic.name}_{position}", ext.Variadicity.optional, Any)
+        for position in range(_MIXED_LIMIT)
+    ]
+    cls._fields = [*(field for field in cls._fields if field is not variadic), *slots]
+    check = cls.verify_invariants
+
+    def verify(op: ir.OpView) -> bool:
+        single = sum(isinstance(field, ext.OperandDef) and not _is_variadic(field) for field in cls._fields)
+        used = max(len(op.operands) - single, 0)
+        if used > _MIXED_LIMIT:
+            op.location.emit_error(f"'{op.operation.name}' op has more than {_MIXED_LIMIT} operands")
+            return False
+        sizes = [1] * (single + used) + [0] * (_MIXED_LIMIT - used)
+        op.attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get(sizes, op.context)
+        if check(op):
+            return True
+        del op.attributes[_SEGMENTS]
+        return False
+
+    def finish(op: ir.OpView) -> bool:
+        if _SEGMENTS in op.attributes:
+            del op.attributes[_SEGMENTS]
+        return True
+
+    cls.verify_invariants = staticmethod(verify)
+    cls.verify_region_invariants = staticmethod(finish)
+    return cls
+
+
+def _is_variadic(field: ext.OperandDef) -> bool:
+    return field.variadicity != ext.Variadicity.single
 
 
 def create(
