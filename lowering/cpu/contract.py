@@ -82,7 +82,9 @@ class _Emitter:
                 body = self.choose(root, plan, body)
             root.lines += body
         if self.kernel.scratch:
-            raise LoweringError("the epilogue of a kernel.contract holds loops; the CPU lowering has none there")
+            raise LoweringError(
+                "the epilogue of a kernel.contract holds loops; the CPU lowering has none there"
+            )
         return LoweredKernel(self.kernel.render(), scratch)
 
     def choose(self, root: Scope, plan: Plan, otherwise: list[str]) -> list[str]:
@@ -157,7 +159,9 @@ class _Emitter:
         turn = unit.assign(f"arith.cmpi eq, {tile}, {self.kernel.index_constant(0)} : i64")
         fresh = unit.assign(f"arith.ori {start}, {turn} : i1")
         packing = unit.child()
-        pack_rows(packing, self.spec, plan, Source(self.lhs, self.spec.lhs), (where.first, where.last), buffer)
+        pack_rows(
+            packing, self.spec, plan, Source(self.lhs, self.spec.lhs), (where.first, where.last), buffer
+        )
         unit.lines += [f"scf.if {fresh} {{", *packing.lines, "}"]
 
     def columns(self, unit: LoopScope, plan: Plan, where: _Block, tile: str, buffer: str) -> Columns:
@@ -188,7 +192,9 @@ class _Emitter:
         ragged = unit.child()
         pack_columns(ragged, spec, plan, Source(self.rhs, spec.rhs), where.column, packed.pointer)
         result = self.kernel.fresh()
-        steps = [constant(side.depth) if isinstance(side.depth, int) else side.depth for side in (direct, packed)]
+        steps = [
+            constant(side.depth) if isinstance(side.depth, int) else side.depth for side in (direct, packed)
+        ]
         unit.lines += [
             f"{result}:2 = scf.if {full} -> (!llvm.ptr, i64) {{",
             f"scf.yield {direct.pointer}, {steps[0]} : !llvm.ptr, i64",
@@ -229,7 +235,12 @@ class _Emitter:
         left = tile.assign(f"arith.subi {bound}, {where.column} : i64")
         width = tile.assign(f"arith.minsi {left}, {constant(plan.tile.columns)} : i64")
         shapes = [
-            TileShape(height, plan.tile.vectors, plan.tile.lanes, plan.tile.unroll if height == plan.tile.rows else 1)
+            TileShape(
+                height,
+                plan.tile.vectors,
+                plan.tile.lanes,
+                plan.tile.unroll if height == plan.tile.rows else 1,
+            )
             for height in _heights(spec, plan)
         ]
         cases: list[list[str]] = []
@@ -251,7 +262,14 @@ class _Emitter:
         end = tile.assign(f"arith.addi {tile.index}, {count} : i64")
         limit = tile.assign(f"arith.addi {where.column}, {width} : i64")
         emit_epilogue(
-            tile, spec, self.epilogue, plan.tile, (tile.index, end), (where.column, limit), buffers[0], self.out
+            tile,
+            spec,
+            self.epilogue,
+            plan.tile,
+            (tile.index, end),
+            (where.column, limit),
+            buffers[0],
+            self.out,
         )
         tile.close_loop()
 

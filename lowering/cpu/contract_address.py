@@ -83,7 +83,9 @@ def moving_addresses(
         base = offset_pointer(body, pointer, scaled(body, body.index, step), dtype)
         return lambda l, u: offset_pointer(body, base, l * line + u * step, dtype)
     constant = body.kernel.index_constant
-    starts = [offset_pointer(outside, pointer, scaled(outside, constant(l), line), dtype) for l in range(lines)]
+    starts = [
+        offset_pointer(outside, pointer, scaled(outside, constant(l), line), dtype) for l in range(lines)
+    ]
     along: dict[int, str] = {}
 
     def address(l: int, u: int) -> str:

@@ -65,7 +65,9 @@ def emit_epilogue(
     column = row.loop(columns[0], columns[1], constant(max(lanes, 1)))
     column.bind(spec.columns.atom, column.index)
     place = column.assign(f"arith.subi {column.index}, {columns[0]} : i64")
-    sums = load_element(column, offset_pointer(column, line, place, spec.accumulator), spec.accumulator, lanes)
+    sums = load_element(
+        column, offset_pointer(column, line, place, spec.accumulator), spec.accumulator, lanes
+    )
     if not lanes or (spec.columns.size % lanes) is ZERO:
         _store(column, spec, epilogue, sums, lanes, None, out)
     else:
@@ -124,7 +126,14 @@ def _store(
 
 
 def _scatter(
-    scope: Scope, spec: ContractSpec, value: str, offset: str, stride: str, lanes: int, left: str | None, out: str
+    scope: Scope,
+    spec: ContractSpec,
+    value: str,
+    offset: str,
+    stride: str,
+    lanes: int,
+    left: str | None,
+    out: str,
 ) -> None:
     """Stores lanes `stride` elements apart."""
     kind = COMPUTE[spec.out_dtype]

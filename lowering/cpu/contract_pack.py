@@ -26,7 +26,9 @@ class Source:
     offset: Expr
 
 
-def pack_rows(scope: Scope, spec: ContractSpec, plan: Plan, lhs: Source, rows: tuple[str, str], buffer: str) -> None:
+def pack_rows(
+    scope: Scope, spec: ContractSpec, plan: Plan, lhs: Source, rows: tuple[str, str], buffer: str
+) -> None:
     """Copies rows [rows[0], rows[1]) to `buffer`, widened: tile after tile, k by k (row by row for dot tiles)."""
     first, last = rows
     constant = scope.kernel.index_constant
@@ -89,9 +91,7 @@ def whole_tile(scope: Scope, spec: ContractSpec, plan: Plan, first: str) -> str:
     return scope.assign(f"arith.cmpi sle, {end}, {scalar_index(scope, spec.columns.size)} : i64")
 
 
-def _pack_lines(
-    scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first: str, buffer: str
-) -> None:
+def _pack_lines(scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first: str, buffer: str) -> None:
     """Whole contiguous lines, a vector at a time."""
     constant = scope.kernel.index_constant
     line = scope.loop(constant(0), scalar_index(scope, spec.depth.size), constant(1))

@@ -77,4 +77,6 @@ def team_ir(futex: bool) -> str:
     pin = _PIN_LINUX if sys.platform == "linux" else _PIN_NONE
     clock = _CLOCK.replace("$CLOCK", str(_MONOTONIC.get(sys.platform, 1)))
     futex_number = str(_FUTEX.get(machine(), 0))
-    return "\n".join([(folder / "team.ll").read_text(), park.replace("$FUTEX", futex_number), relax, pin, clock])
+    return "\n".join(
+        [(folder / "team.ll").read_text(), park.replace("$FUTEX", futex_number), relax, pin, clock]
+    )

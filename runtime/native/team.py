@@ -107,7 +107,11 @@ class Team:
         self._memory, self._slots, self._address = memory, slots, address
 
     def run(
-        self, launches: np.ndarray, count: int | None = None, scratch: int = 0, times: np.ndarray | None = None
+        self,
+        launches: np.ndarray,
+        count: int | None = None,
+        scratch: int = 0,
+        times: np.ndarray | None = None,
     ) -> None:
         """Runs the first `count` (default all) of `launches` (a LAUNCH array) and returns when all are done.
 
