@@ -185,10 +185,8 @@ class _Assignment:
         return all(q < p for q in self.reads[argument])
 
     def _place_returned(self, value: int) -> Storage:
-        """A tensor of the caller's for a result; a value that is returned twice is one tensor."""
+        """A tensor of the caller's for a result. A value that is returned twice gets two: they may be clones of one."""
         layout = self.layout
-        if value in layout.result_values:
-            return Storage("result", layout.result_values.index(value))
         home = Storage("result", len(layout.result_values))
         layout.result_values.append(value)
         chain = self.chain.get(value)

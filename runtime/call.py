@@ -8,7 +8,6 @@ overlapping ones are separated first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -48,27 +47,36 @@ class ProgramCall:
         count = len(signature.symbols)
         self._shapes = [compiled(value.shape, count) for value in program.result_values]
         self._result_dtypes = [TORCH_DTYPES[value.dtype] for value in program.result_values]
+        self._generation = 0
 
-    def __call__(self, tensors: Sequence[torch.Tensor], scalars: Sequence[int] = ()) -> list[torch.Tensor]:
-        """Runs the program. A result that is an argument is returned as that very tensor.
+    def weights_changed(self) -> None:
+        """Makes the next call compute anew what depends on weights only."""
+        self._generation += 1
+
+    def __call__(
+        self, tensors: Sequence[torch.Tensor], scalars: Sequence[int] = ()
+    ) -> tuple[list[torch.Tensor], tuple[int, ...]]:
+        """Runs the program; returns its results and the symbols' values.
+
+        A result that is an argument is returned as that very tensor.
 
         Raises InputError, before anything is written, if an input does not fit.
         """
         given = [self._check(*pair) for pair in zip(self.arguments, self._dtypes, tensors, strict=True)]
         symbols = self.solver.solve([*(tensor.shape for tensor in given), *((value,) for value in scalars)])
-        return self.run(tensors, given, symbols)
+        return self.run(tensors, given, symbols), symbols
 
     def run(
         self, tensors: Sequence[torch.Tensor], given: list[torch.Tensor], symbols: tuple[int, ...]
     ) -> list[torch.Tensor]:
         """The call itself, on checked tensors: `given` are `tensors` made contiguous."""
         if self.written:
-            self._separate(given)
+            self._refuse_overlap(given)
         results = [
             torch.empty(shape(symbols), dtype=dtype)
             for shape, dtype in zip(self._shapes, self._result_dtypes, strict=True)
         ]
-        versions = [version(given[k]) for k in self.program.static_arguments]
+        versions = [self._generation, *(version(given[k]) for k in self.program.static_arguments)]
         self.program.run(
             [tensor.data_ptr() for tensor in given],
             [tensor.data_ptr() for tensor in results],
@@ -102,22 +110,20 @@ class ProgramCall:
             tensor = tensor.resolve_neg()
         return tensor if tensor.is_contiguous() else tensor.contiguous()
 
-    def _separate(self, given: list[torch.Tensor]) -> None:
-        """An argument that is written gets memory of its own if another one shares it."""
+    def _refuse_overlap(self, given: list[torch.Tensor]) -> None:
+        """An argument that is written must not share memory with another: the program was compiled for independent ones."""
         spans = [(tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes) for tensor in given]
         for k in self.written:
             start, stop = spans[k]
-            if any(a < stop and start < b for j, (a, b) in enumerate(spans) if j != k):
-                given[k] = given[k].clone()
+            for j, (other_start, other_stop) in enumerate(spans):
+                if j != k and other_start < stop and start < other_stop:
+                    raise InputError(
+                        f"input '{self.arguments[k].name}' is written to and shares memory with input "
+                        f"'{self.arguments[j].name}'; pass copies"
+                    )
 
 
 def version(tensor: torch.Tensor) -> int:
     """Torch's count of in-place changes; 0 for an inference tensor, which has none."""
     return 0 if tensor.is_inference() else tensor._version
 
-
-def describe(value: Any) -> str:
-    """A short description of an input for messages."""
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of {value.dtype} with shape {tuple(value.shape)}"
-    return f"{value!r}"

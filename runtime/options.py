@@ -6,10 +6,8 @@ Every field does something; every value is checked at construction.
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from luminal.errors import RuntimeFailure
@@ -28,29 +26,28 @@ class OptionError(RuntimeFailure, ValueError):
 class CompileOptions:
     """Options of `luminal.compile` and of `torch.compile(model, backend="luminal", options={...})`.
 
-    target: "cpu" runs native code; "interpreter" runs the reference interpreter (slow, exact, for debugging)
-    threads: worker threads of a call; 0 is `LUMINAL_THREADS`, else one per processor that this process may
-    use search_seconds: time budget of one saturation; what has been found by then is used seed: seed of
-    every random choice; equal seeds give equal programs max_memory: bytes that a call may use besides
-    inputs and results; more is an error before the call runs freeze_weights: treat parameters as constant
-    between calls: they are packed once, and again only when one is
-        replaced or changed in place (through the parameter itself: torch does not report changes through
-        `.data`; `CompiledModel.refresh_weights` tells)
-    outline: compile repeated layers once
-    cache_dir: directory of the object cache; None is `LUMINAL_CACHE_DIR`, else the user's cache directory
-    progress: True shows compile stages on stderr; a function is called with each stage's name and seconds
-    (None as
-        it begins)
+    target: "cpu" is native code; "interpreter" is the reference interpreter (slow and exact, for debugging).
+    threads: workers of a call; 0 is `LUMINAL_THREADS`, else one per processor this process may use.
+    search_sweeps: search budget: how often extraction may go over the program to improve its choice.
+    max_memory: bytes a call may use besides inputs and results; more is an error before the call runs.
+    freeze_weights: parameters are constant between calls: they are packed once, and again when one is
+        replaced or changed in place. Torch does not report changes through `.data`: call
+        `CompiledModel.refresh_weights` after those. `torch.compile` leaves this off unless it is given.
+    outline: compile repeated layers once.
+    disable_rules: families of rewrite rules to leave out, to find one that is at fault.
+    cache: keep object code on disk, in `LUMINAL_CACHE_DIR`, else the user's cache directory.
+    progress: True shows compile stages on stderr; a function is called with each stage's name and its
+        seconds, None as it begins.
     """
 
     target: str = "cpu"
     threads: int = 0
-    search_seconds: float = 30.0
-    seed: int = 0
+    search_sweeps: int = 4
     max_memory: int | None = None
     freeze_weights: bool = True
     outline: bool = True
-    cache_dir: str | os.PathLike[str] | None = None
+    disable_rules: tuple[str, ...] = ()
+    cache: bool = True
     progress: bool | ProgressCallback = False
 
     def __post_init__(self) -> None:
@@ -59,31 +56,21 @@ class CompileOptions:
             _is_int(self.threads) and 0 <= self.threads <= 1024,
             f"threads must be 0 to 1024, not {self.threads!r}",
         )
-        number = isinstance(self.search_seconds, (int, float)) and not isinstance(self.search_seconds, bool)
         _check(
-            number and self.search_seconds > 0,
-            f"search_seconds must be positive, not {self.search_seconds!r}",
-        )
-        _check(
-            _is_int(self.seed) and self.seed >= 0, f"seed must be a non-negative integer, not {self.seed!r}"
+            _is_int(self.search_sweeps) and self.search_sweeps >= 0,
+            f"search_sweeps must be a non-negative integer, not {self.search_sweeps!r}",
         )
         _check(
             self.max_memory is None or (_is_int(self.max_memory) and self.max_memory > 0),
             f"max_memory must be a positive number of bytes or None, not {self.max_memory!r}",
         )
-        for name in ("freeze_weights", "outline"):
+        for name in ("freeze_weights", "outline", "cache"):
             _check(
                 isinstance(getattr(self, name), bool),
                 f"{name} must be True or False, not {getattr(self, name)!r}",
             )
-        _check(
-            self.cache_dir is None or isinstance(self.cache_dir, (str, os.PathLike)),
-            f"cache_dir must be a path or None, not {self.cache_dir!r}",
-        )
-        _check(
-            self.cache_dir is None or not Path(self.cache_dir).exists() or Path(self.cache_dir).is_dir(),
-            f"cache_dir {str(self.cache_dir)!r} is not a directory",
-        )
+        names = isinstance(self.disable_rules, tuple) and all(isinstance(n, str) for n in self.disable_rules)
+        _check(names, f"disable_rules must be a tuple of names, not {self.disable_rules!r}")
         _check(
             isinstance(self.progress, bool) or callable(self.progress),
             f"progress must be True, False or a function, not {self.progress!r}",

@@ -1,0 +1,186 @@
+"""`luminal.compile`: a PyTorch module or function, compiled ahead of time for inference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.export.graph_signature import ConstantArgument, InputKind
+from torch.utils import _pytree as pytree
+
+from luminal.errors import ImportFailure, InputError
+
+from ..dialects.mlir import ir
+from ..passes.torch_to_luminal.frontend import ImportedProgram, import_exported_program
+from .aliases import view_outputs
+from .binding import BoundProgram, TensorSource
+from .environment import progress_wanted
+from .options import CompileOptions
+from .pipeline import COMPILE_LOCK, build_program
+from .progress import Progress
+
+
+class CompiledModel:
+    """A compiled module or function: called with the same arguments, it returns what the original returns.
+
+    Inference only: results carry no gradients. Several threads may call it at once.
+    """
+
+    def __init__(
+        self, module: torch.nn.Module, program: torch.export.ExportedProgram, options: CompileOptions, progress: Progress
+    ) -> None:
+        self._module = module
+        with progress.stage("import"):
+            imported = import_exported_program(program)
+            if not options.freeze_weights:
+                thaw_weights(imported)
+        compilation = build_program(imported.module.operation, options, progress)
+        assert compilation.program is not None
+        self._bound = BoundProgram(imported, compilation.program, _module_state(module, imported))
+        self._views = view_outputs(program)
+        in_spec, out_spec = program.call_spec.in_spec, program.call_spec.out_spec
+        assert in_spec is not None and out_spec is not None
+        self._in_spec, self._out_spec = in_spec, out_spec
+        self._constants = _constant_inputs(program)
+        self._progress = progress
+        self.statistics = compilation.statistics
+
+    @property
+    def stages(self) -> dict[str, float]:
+        """Seconds per compile stage; `outer/inner` is part of `outer`."""
+        return dict(self._progress.seconds)
+
+    def report(self) -> str:
+        """A table of the compile stages and their seconds."""
+        rows = [f"{name:<40s} {seconds:8.2f} s" for name, seconds in self._progress.seconds.items()]
+        return "\n".join([*rows, f"{'total':<40s} {self._progress.total:8.2f} s"])
+
+    def refresh_weights(self) -> None:
+        """Makes the next call pack all weights again: needed after a change that torch doesn't count, as through
+        `.data`.
+        """
+        self._bound.call.weights_changed()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises InputError, before anything is written, if the arguments don't fit what was compiled."""
+        inputs = self._flatten(args, kwargs)
+        for position, (name, value) in self._constants.items():
+            if type(inputs[position]) is not type(value) or inputs[position] != value:
+                raise InputError(
+                    f"input '{name}' is {inputs[position]!r}; the program was compiled for the constant {value!r}"
+                )
+        outputs = self._bound(inputs)
+        for number, view in self._views.items():
+            outputs[number] = view(inputs)
+        return pytree.tree_unflatten(outputs, self._out_spec)
+
+    def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        expected_args, expected_kwargs = self._in_spec.children()
+        names = list(expected_kwargs.context)
+        if set(kwargs) == set(names):
+            kwargs = {name: kwargs[name] for name in names}
+        inputs, spec = pytree.tree_flatten((args, kwargs))
+        if spec != self._in_spec:
+            wanted = f"{expected_args.num_children} positional" + (f" and {', '.join(names)}" if names else "")
+            given = f"{len(args)} positional" + (f" and {', '.join(kwargs)}" if kwargs else "")
+            detail = "" if wanted != given else f": {spec} instead of {self._in_spec}"
+            raise InputError(f"expected {wanted} arguments as compiled, got {given}{detail}")
+        return inputs
+
+
+def compile(
+    module_or_fn: torch.nn.Module | Callable[..., Any],
+    example_inputs: tuple[Any, ...] | list[Any] | Mapping[str, Any],
+    dynamic_shapes: Any = None,
+    options: CompileOptions | Mapping[str, Any] | None = None,
+) -> CompiledModel:
+    """Compile `module_or_fn` for inference.
+
+    example_inputs: the positional arguments of a call (a tuple or list), or its keyword arguments (a mapping); only
+        shapes, dtypes and structure matter.
+    dynamic_shapes: as for `torch.export.export`; dims that are not named are fixed to the examples'.
+    options: `CompileOptions`, or a mapping of its fields.
+
+    Raises ImportFailure if torch cannot trace the program or luminal does not cover an op of it, listing every such
+    op; OptionError for a bad option.
+    """
+    chosen = CompileOptions.of(options)
+    module = _as_module(module_or_fn)
+    args, kwargs = _example(example_inputs)
+    progress = Progress(chosen.progress or progress_wanted())
+    with COMPILE_LOCK:
+        with progress.stage("torch export"):
+            program = _export(module, args, kwargs, dynamic_shapes)
+        return CompiledModel(module, program, chosen, progress)
+
+
+def _as_module(module_or_fn: torch.nn.Module | Callable[..., Any]) -> torch.nn.Module:
+    if isinstance(module_or_fn, torch.nn.Module):
+        return module_or_fn
+    if not callable(module_or_fn):
+        raise InputError(f"expected a module or a function, got a {type(module_or_fn).__name__}")
+    module = torch.nn.Module()
+    module.forward = module_or_fn  # type: ignore[assignment,method-assign]
+    return module
+
+
+def _example(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(example_inputs, Mapping):
+        return (), dict(example_inputs)
+    if isinstance(example_inputs, (tuple, list)):
+        return tuple(example_inputs), {}
+    raise InputError(
+        "example_inputs must be a tuple of positional arguments or a mapping of keyword arguments, "
+        f"not a {type(example_inputs).__name__}"
+    )
+
+
+def _export(
+    module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
+) -> torch.export.ExportedProgram:
+    try:
+        with torch.no_grad():
+            return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
+    except Exception as error:
+        raise ImportFailure(f"torch.export cannot trace the program: {error}") from error
+
+
+def _constant_inputs(program: torch.export.ExportedProgram) -> dict[int, tuple[str, Any]]:
+    """Inputs that torch.export took as constants: flat position -> (name, value)."""
+    specs = [spec for spec in program.graph_signature.input_specs if spec.kind == InputKind.USER_INPUT]
+    return {
+        position: (spec.arg.name, spec.arg.value)
+        for position, spec in enumerate(specs)
+        if isinstance(spec.arg, ConstantArgument)
+    }
+
+
+def _module_state(module: torch.nn.Module, imported: ImportedProgram) -> dict[str, TensorSource]:
+    """Getters of the module's present parameters and buffers, so that replacing one needs no new compilation."""
+    sources: dict[str, TensorSource] = {}
+    for argument in imported.arguments:
+        if argument.target is None or argument.position is not None:
+            continue
+        path, _, name = argument.target.rpartition(".")
+        try:
+            owner = module.get_submodule(path)
+        except AttributeError:
+            continue
+        for table in (owner._parameters, owner._buffers):
+            if table.get(name) is not None:
+                sources[argument.target] = lambda table=table, name=name: table[name]
+    return sources
+
+
+def thaw_weights(imported: ImportedProgram) -> None:
+    """Mark the weights as ordinary inputs, whose values may change from call to call."""
+    function = next(f.operation for f in imported.module.body.operations if f.operation.name == "func.func")
+    with function.context:
+        entries = []
+        for attributes in ir.ArrayAttr(function.attributes["arg_attrs"]):
+            entry = {name.name: name.attr for name in (attributes[k] for k in range(len(attributes)))}
+            if entry.get("luminal.kind") == ir.StringAttr.get("weight"):
+                entry["luminal.kind"] = ir.StringAttr.get("input")
+            entries.append(ir.DictAttr.get(entry))
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(entries)

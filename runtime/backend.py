@@ -1,0 +1,64 @@
+"""`torch.compile(model, backend="luminal")`: the Dynamo backend.
+
+AOTAutograd makes each graph functional (it handles aliases, views and mutations, and splits off a backward graph where
+gradients are needed); luminal compiles what comes out, with parameters as ordinary inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from functorch.compile import make_boxed_func
+from torch._dynamo.backends.common import aot_autograd
+
+from ..passes.torch_to_luminal.decompositions import decomposition_table
+from ..passes.torch_to_luminal.frontend import import_fx_graph
+from .binding import BoundProgram
+from .environment import progress_wanted
+from .options import CompileOptions
+from .pipeline import COMPILE_LOCK, build_program
+from .progress import Progress
+
+
+def luminal_backend(
+    module: torch.fx.GraphModule, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None, **_: Any
+) -> Callable[..., Any]:
+    """Compile one Dynamo graph. `options` are the fields of `CompileOptions`."""
+    chosen = CompileOptions.of(options, freeze_weights=False)
+
+    def compile_graph(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        return make_boxed_func(_compile(graph, inputs, chosen))
+
+    backend = aot_autograd(
+        fw_compiler=compile_graph,
+        bw_compiler=compile_graph,
+        inference_compiler=compile_graph,
+        decompositions=decomposition_table(),
+    )
+    return backend(module, example_inputs)
+
+
+def _compile(
+    graph: torch.fx.GraphModule, inputs: Sequence[Any], options: CompileOptions
+) -> Callable[..., Sequence[Any]]:
+    """A function from the graph's flat inputs (tensors, sizes) to its flat outputs."""
+    if not any(isinstance(node.meta.get("val"), torch.Tensor) for node in graph.graph.nodes):
+        return graph.forward  # only sizes: nothing to compile
+    progress = Progress(options.progress or progress_wanted())
+    weights = _static_inputs(inputs) if options.freeze_weights else {}
+    with COMPILE_LOCK:
+        with progress.stage("import"):
+            imported = import_fx_graph(graph, inputs, weights=weights)
+        compilation = build_program(imported.module.operation, options, progress)
+    assert compilation.program is not None
+    bound = BoundProgram(imported, compilation.program)
+    return lambda *arguments: bound(arguments)
+
+
+def _static_inputs(inputs: Sequence[Any]) -> dict[int, torch.Tensor]:
+    """The inputs that are parameters or buffers of the model: they keep their places between calls."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    return {k: inputs[k] for k in (metadata.static_input_indices if metadata is not None else ())}

@@ -1,0 +1,126 @@
+"""From an imported program to one that runs: the stages in order, each timed.
+
+`STAGES` is the readable list. One compilation runs at a time in a process (each has an MLIR context of its own, but the
+e-graph and the code generator are busy enough alone).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..dialects.mlir import ir
+from .options import CompileOptions
+from .program import KernelCode, Program, Runnable
+from .progress import Progress
+
+COMPILE_LOCK = threading.RLock()
+
+
+@dataclass
+class Compilation:
+    """A program on its way: the module at its present level, what was chosen, and what each stage reported."""
+
+    module: ir.Operation
+    options: CompileOptions
+    progress: Progress
+    statistics: dict[str, Any] = field(default_factory=dict)
+    program: Runnable | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A named step of a compilation."""
+
+    name: str
+    run: Callable[[Compilation], None]
+
+
+def _canonicalize(compilation: Compilation) -> None:
+    _run_pass(compilation, "canonicalize-views")
+
+
+def _outline(compilation: Compilation) -> None:
+    if compilation.options.outline:
+        _run_pass(compilation, "outline-layers")
+
+
+def _search(compilation: Compilation) -> None:
+    options = compilation.options
+    parameters = {"sweeps": str(options.search_sweeps), "panel-width": str(_panel_width())}
+    if options.disable_rules:
+        parameters["disable"] = ";".join(options.disable_rules)
+    _run_pass(compilation, "luminal-eqsat", parameters)
+    found = compilation.statistics["luminal-eqsat"]
+    for ruleset, seconds in found.get("seconds per ruleset", {}).items():
+        compilation.progress.add(f"search/saturate {ruleset}", seconds)
+    compilation.progress.add("search/extract", found.get("extraction seconds", 0.0))
+
+
+def _generate_code(compilation: Compilation) -> None:
+    from ..lowering.cpu import CpuOptions, compile_module
+    from ..passes.plan_memory import assign_storage
+    from ..passes.schedule import read_schedule
+    from .environment import default_threads
+    from .native.jit import load_objects
+    from .native.team import shared_team
+
+    options = compilation.options
+    threads = options.threads or default_threads()
+    schedule = read_schedule(compilation.module)
+    compiled = compile_module(
+        [kernel.op for kernel in schedule.kernels], CpuOptions(threads=threads, cache=options.cache)
+    )
+    addresses = load_objects(compiled.objects)
+    code = [KernelCode(addresses[k.symbol], k.scratch, k.serial) for k in compiled.kernels]
+    compilation.statistics["codegen"] = compiled.statistics
+    compilation.program = Program(
+        schedule, assign_storage(schedule), code, shared_team(threads), options.max_memory
+    )
+
+
+def _interpret(compilation: Compilation) -> None:
+    from .interpreted import InterpretedProgram
+
+    compilation.program = InterpretedProgram(compilation.module)
+
+
+STAGES: dict[str, tuple[Stage, ...]] = {
+    "cpu": (
+        Stage("canonicalize", _canonicalize),
+        Stage("outline", _outline),
+        Stage("search", _search),
+        Stage("codegen", _generate_code),
+    ),
+    "interpreter": (Stage("canonicalize", _canonicalize), Stage("load", _interpret)),
+}
+
+
+def build_program(module: ir.Operation, options: CompileOptions, progress: Progress) -> Compilation:
+    """Compile the L1 `module` (changed in place); the result's `program` is ready to run."""
+    compilation = Compilation(module, options, progress)
+    for stage in STAGES[options.target]:
+        with progress.stage(stage.name):
+            stage.run(compilation)
+    assert compilation.program is not None
+    return compilation
+
+
+def _panel_width() -> int:
+    """Columns of a packed weight panel: two vector registers of f32, what the matrix kernels' blocks are made of."""
+    from ..lowering.cpu.target import host_target
+
+    return 2 * host_target().lanes()
+
+
+def _run_pass(compilation: Compilation, name: str, parameters: dict[str, str] | None = None) -> None:
+    from ..passes.pipeline import run_pipeline
+
+    text = " ".join(f"{key}={value}" for key, value in (parameters or {}).items())
+    run_pipeline(
+        compilation.module,
+        f"{name}{{{text}}}" if text else name,
+        lambda found, statistics: compilation.statistics.update({found: dict(statistics)}),
+    )
