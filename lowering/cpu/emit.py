@@ -236,7 +236,9 @@ class Kernel:
         if name is None:
             name = self._constants[key] = f"%c{len(self._constants)}"
             address = f"{name}p"
-            self._head.append(f"{address} = llvm.getelementptr {base}[{position}] : (!llvm.ptr) -> !llvm.ptr, i64")
+            self._head.append(
+                f"{address} = llvm.getelementptr {base}[{position}] : (!llvm.ptr) -> !llvm.ptr, i64"
+            )
             self._head.append(f"{name} = llvm.load {address} : !llvm.ptr -> {kind}")
         return name
 

@@ -16,8 +16,17 @@ from collections.abc import Callable, Sequence
 from .emit import Scope, type_text
 
 LOG2_E = 1.4426950408889634
-_ROUND = 12582912.0  # 1.5 * 2**23: adding it rounds a small float to an integer, held in the low bits of the sum
-_EXP = (0.5, 0.1666666716337204, 0.04166646674275398, 0.008333360776305199, 0.0013933629961684346, 0.00019857790903188288)
+_ROUND = (
+    12582912.0  # 1.5 * 2**23: adding it rounds a small float to an integer, held in the low bits of the sum
+)
+_EXP = (
+    0.5,
+    0.1666666716337204,
+    0.04166646674275398,
+    0.008333360776305199,
+    0.0013933629961684346,
+    0.00019857790903188288,
+)
 _EXP2 = (
     *(0.6931471824645996, 0.24022649228572845, 0.05550357326865196),
     *(0.009618237614631653, 0.001339075854048133, 0.00015403491852339357),
