@@ -1,0 +1,110 @@
+"""Measuring within one process: peak memory of a block, quiet time between blocks, compile time per stage."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+QUIET_SECONDS = 0.5
+"""torch's worker threads keep spinning after their last job; a block that follows at once would share the
+cores.
+"""
+
+
+@dataclass
+class Peak:
+    """Peak resident memory of a block, in bytes, once the block has ended."""
+
+    bytes: int = 0
+
+
+@contextmanager
+def measured_block() -> Iterator[Peak]:
+    """A time block of its own: waits until other threads are quiet, then records the block's peak memory.
+
+    Where the system cannot restart its peak counter (only Linux can), the peak is the process's so far.
+    """
+    time.sleep(QUIET_SECONDS)
+    restart_peak()
+    peak = Peak()
+    try:
+        yield peak
+    finally:
+        peak.bytes = peak_memory()
+
+
+def restart_peak() -> None:
+    """Set the peak counter to the memory in use now."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def peak_memory() -> int:
+    """Peak resident memory in bytes since `restart_peak`."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def best_seconds(run: Callable[[], object], budget: float, least: int = 3) -> float:
+    """The fastest of repeated runs within `budget` seconds (at least `least` runs, after one to warm up)."""
+    run()
+    best, runs = float("inf"), 0
+    end = time.perf_counter() + budget
+    while runs < least or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+        runs += 1
+    return best
+
+
+class StageClock:
+    """A progress callback for luminal's compile options that sums seconds by stage and shows the stages on
+    stderr.
+    """
+
+    def __init__(self, label: str, show: bool = True) -> None:
+        self.seconds: dict[str, float] = {}
+        self._label, self._show = label, show and sys.stderr.isatty()
+        self._verbose = show and not self._show
+
+    def __call__(self, stage: str, seconds: float | None) -> None:
+        if seconds is None:
+            if self._show:
+                print(f"\r\x1b[K{self._label}: {stage} ...", end="", file=sys.stderr, flush=True)
+            return
+        self.seconds[stage] = seconds
+        if self._verbose and "/" not in stage:
+            print(f"{self._label}: {stage} {seconds:.2f} s", file=sys.stderr, flush=True)
+
+    @property
+    def total(self) -> float:
+        return sum(seconds for stage, seconds in self.seconds.items() if "/" not in stage)
+
+    def done(self) -> None:
+        """End the progress line with the total."""
+        start = "\r\x1b[K" if self._show else ""
+        if self._show or self._verbose:
+            print(f"{start}{self._label}: compiled in {self.total:.1f} s", file=sys.stderr, flush=True)
+
+
+def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A plain table: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
+    for row in (header, *rows):
+        cells = (
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths))
+        )
+        print("  ".join(cells).rstrip())
