@@ -19,7 +19,7 @@ from .index_table import Dims, extents_of, linear_inverse
 from .terms import scalar_constructors
 
 Var = DimVar
-_BOOLEAN = {"less_than", "less_equal", "equal", "not_equal", "not", "and", "or", "xor"}
+_ON_BOOL = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
 _COMPARE = {"less_than", "less_equal", "equal", "not_equal"}
 
 
@@ -63,6 +63,8 @@ class Bodies:
 
     def scalar(self, op: str, *args: Value, dtype: str | None = None) -> Value:
         """A scalar function; comparisons give i1, select its branches' dtype, others their operand's."""
+        if args[0].dtype == "i1":
+            op = _ON_BOOL.get(op, op)
         if dtype is None:
             dtype = "i1" if op in _COMPARE else args[-1].dtype
         return self.make(op, args, (), dtype, frozenset().union(*(a.deps for a in args)))

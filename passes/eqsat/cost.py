@@ -55,7 +55,7 @@ def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int]) -> floa
     total = float(written)
     footprints: dict[object, float] = {}
     for value in walk(kernel.root):
-        if value.op == "load":
+        if value.op == "load" and isinstance(value.attrs[0], int):
             source = value.attrs[0]
             whole = sizes(graph.types[source].dims, symbols) * BYTES[value.dtype]
             touched = _iterations(value.deps, symbols) * BYTES[value.dtype]

@@ -16,7 +16,7 @@ from ...errors import LoweringError
 from .analysis import Analysis, is_leaf
 from .body import Evaluator
 from .cost import Machine, kernel_seconds
-from .kernels import ContractKernel, Kernel, build
+from .kernels import Kernel, build
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Extractor:
         if node.op == "Region" and node.args[1] not in self.analysis.inline:
             return consulted, None, math.inf
         kernel = build(Evaluator(self.analysis, tensor, ask), tensor, node)
-        if kernel is None:
+        if kernel is None or not all([ask(operand) for operand in kernel.operands]):
             return consulted, None, math.inf
         seconds = kernel_seconds(kernel, self.graph, self.analysis.symbols, self.machine)
         if node.op == "Panel":
@@ -106,30 +106,21 @@ class Extractor:
         return () if kernel is None else kernel.needs
 
     def _reachable(self) -> list[int]:
-        """Tensors to compute for the roots, producers first; operands of contractions and scatters are put in
-        memory.
-        """
-        while True:
-            order: dict[int, None] = {}
-            if not any([self._visit(root, order, set()) for root in self.roots]):
-                return list(order)
+        """Tensors to compute for the roots, producers first."""
+        order: dict[int, None] = {}
+        for root in self.roots:
+            self._visit(root, order, set())
+        return list(order)
 
-    def _visit(self, tensor: int, order: dict[int, None], pending: set[int]) -> bool:
-        """Append `tensor` after what it needs; True if something had to be put in memory, which changes
-        kernels.
-        """
+    def _visit(self, tensor: int, order: dict[int, None], pending: set[int]) -> None:
         if tensor in order or is_leaf(self.graph, tensor):
-            return False
+            return
         if tensor in pending:
             raise LoweringError("extraction found a cycle between kernels")
         pending.add(tensor)
-        changed = False
         for need in self._needs(tensor):
-            if not self.memory.get(need, True):
-                self.memory[need] = changed = True
-            changed |= self._visit(need, order, pending)
+            self._visit(need, order, pending)
         order[tensor] = None
-        return changed
 
     # Search.
 
@@ -152,7 +143,7 @@ class Extractor:
     def _try_inline(self, tensor: int, users: dict[int, set[int]]) -> bool:
         """Take one tensor out of memory if its users together get no slower than they and it are now."""
         affected = {u for u in users.get(tensor, ()) if tensor in self._needs(u)}
-        if not affected or any(self._pinned(tensor, u) for u in affected):
+        if not affected:
             return False
         before = sum(self._cost(u) for u in affected) + self._cost(tensor)
         self.memory[tensor] = False
@@ -164,10 +155,3 @@ class Extractor:
             for need in self._needs(user):
                 users.setdefault(need, set()).add(user)
         return True
-
-    def _pinned(self, tensor: int, user: int) -> bool:
-        """Whether `user` needs the tensor itself (operand of a contraction, base of a scatter)."""
-        kernel = self._lookup(user)[0]
-        if isinstance(kernel, ContractKernel) and tensor in (kernel.lhs, kernel.rhs):
-            return True
-        return tensor == getattr(kernel, "base", -1)

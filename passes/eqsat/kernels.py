@@ -27,6 +27,11 @@ class Kernel:
     needs: tuple[int, ...] = ()
     """Tensor classes read from memory, in order of first use."""
 
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """Tensor classes that must be in memory for this form of kernel."""
+        return ()
+
 
 @dataclass
 class RegionKernel(Kernel):
@@ -43,6 +48,10 @@ class ContractKernel(Kernel):
     packed: bool = False
     out: tuple[int, ...] = ()
 
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.lhs, self.rhs)
+
 
 @dataclass
 class ScatterKernel(Kernel):
@@ -51,6 +60,10 @@ class ScatterKernel(Kernel):
     base: int = -1
     mode: str = "set"
     coords: tuple[Expr | Value, ...] = ()
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.base,)
 
 
 def build(evaluator: Evaluator, tensor: int, node: Node) -> Kernel | None:

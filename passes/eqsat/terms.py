@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from ...dialects.luminal import Luminal
-from ...dialects.scalar_ops import SCALAR_OPS
+from ...dialects.scalar_ops import SCALAR_FUNCTIONS
 
 MAX_INDICES = 6
 """Most index tensors one gather or scatter may have: the rank limit of indexing in practice."""
@@ -81,13 +81,13 @@ def camel(name: str) -> str:
 @cache
 def scalar_constructors() -> dict[str, str]:
     """Constructor name to scalar function name."""
-    return {camel(name): name for name in SCALAR_OPS}
+    return {camel(name): name for name in SCALAR_FUNCTIONS}
 
 
 def _scalar_program() -> list[str]:
     lines = []
     for constructor, name in scalar_constructors().items():
-        arity = SCALAR_OPS[name].arity
+        arity = SCALAR_FUNCTIONS[name].arity
         names = [f"x{i}" for i in range(arity)]
         lines.append(f"(constructor {constructor} ({' '.join(['Expr'] * arity)}) Expr)")
         facts = " ".join(f"(static {x})" for x in names)
@@ -102,8 +102,8 @@ def _primitive_program() -> list[str]:
     lines = []
     for name in (op.OPERATION_NAME.removeprefix("luminal.") for op in Luminal.operations):
         constructor = "L" + camel(name)
-        if name in SCALAR_OPS and name != "cast":
-            arity = SCALAR_OPS[name].arity
+        if name in SCALAR_FUNCTIONS and name != "cast":
+            arity = SCALAR_FUNCTIONS[name].arity
             xs = [f"x{i}" for i in range(arity)]
             loads = " ".join(f"(Load {x})" for x in xs)
             lines.append(f"(constructor {constructor} ({' '.join(['Tensor'] * arity)}) Tensor)")
