@@ -101,10 +101,8 @@ class StageClock:
 
 def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """A plain table: the first column to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    for row in (header, *rows):
-        cells = (
-            text.ljust(width) if i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths))
-        )
-        print("  ".join(cells).rstrip())
+    lines = (header, *rows)
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    for first, *others in lines:
+        cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+        print("  ".join([first.ljust(widths[0]), *cells]).rstrip())

@@ -14,7 +14,7 @@ class UsageError(LuminalError):
 
 @dataclass(frozen=True)
 class OptArguments:
-    """What one run does: a field for each option, and `pass_flags` (`name` or `name=options`) in their order."""
+    """What one run does: a field for each option; `pass_flags` (`name` or `name=options`) are in order."""
 
     input: str
     output: str

@@ -30,18 +30,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     chat = commands.add_parser("chat", help="SmolLM2-135M-Instruct answers a question")
     chat.add_argument("question", help="what to ask")
-    chat.add_argument(
-        "--max-tokens", type=_positive, default=128, help="longest answer (default: %(default)s)"
-    )
-    chat.add_argument(
-        "--context", type=_positive, default=512, help="tokens the cache holds (default: %(default)s)"
-    )
+    chat.add_argument("--max-tokens", type=_positive, default=128, help="at most (default: %(default)s)")
+    chat.add_argument("--context", type=_positive, default=512, help="cache size (default: %(default)s)")
     embed = commands.add_parser("embed", help="all-MiniLM-L6-v2 embeds texts and compares them")
     embed.add_argument("text", nargs="+", help="texts to embed")
     for command in (chat, embed):
-        command.add_argument(
-            "--threads", type=_positive, default=0, help="worker threads (default: all processors)"
-        )
+        command.add_argument("--threads", type=_positive, default=0, help="default: all processors")
         command.add_argument("--no-eager", action="store_true", help="do not run torch eager for comparison")
     return parser
 

@@ -84,6 +84,10 @@ def _options(arguments: argparse.Namespace, clock: StageClock) -> Any:
     return luminal.CompileOptions(threads=arguments.threads, progress=clock)
 
 
+def _rate(run: Generation) -> float | None:
+    return 1 / run.seconds_per_token if run.step_seconds else None
+
+
 def _report(columns: dict[str, tuple[Generation, Peak, float | None]]) -> None:
     """The table: one column for luminal, one for torch eager, and their ratio where both are there."""
 
@@ -102,7 +106,7 @@ def _report(columns: dict[str, tuple[Generation, Peak, float | None]]) -> None:
         row(
             "tokens per second",
             "",
-            [1 / run.seconds_per_token if run.step_seconds else None for run, _, _ in runs],
+            [_rate(run) for run, _, _ in runs],
         ),
         row("peak memory", "GB", [peak.bytes / 1e9 for _, peak, _ in runs]),
     ]

@@ -60,10 +60,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", action="append", choices=CONTESTANTS, help="measure only this one (repeatable)"
     )
-    parser.add_argument(
-        "--seconds", type=float, default=3.0, help="time for each measurement (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--threads", type=int, default=0, help="luminal's worker threads (default: all processors)"
-    )
+    parser.add_argument("--seconds", type=float, default=3.0, help="time for each (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=0, help="luminal's threads (default: all processors)")
     return parser

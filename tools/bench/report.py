@@ -6,6 +6,19 @@ from ..measure import print_table
 from .machine import Machine
 from .workload import Result, Workload
 
+HEADER = (
+    "",
+    "time",
+    "of eager",
+    "GB/s",
+    "of peak",
+    "GFLOP/s",
+    "of peak",
+    "compile",
+    "peak memory",
+    "difference",
+)
+
 
 def print_report(
     name: str, text: str, workload: Workload, results: dict[str, Result], machine: Machine
@@ -13,22 +26,10 @@ def print_report(
     """One table: time, ratio to eager, achieved bandwidth and arithmetic beside what the machine can do."""
     print(f"\n{name}: {text}")
     eager = results["eager"].seconds if "eager" in results else 0.0
-    header = (
-        "",
-        "time",
-        "of eager",
-        "GB/s",
-        "of peak",
-        "GFLOP/s",
-        "of peak",
-        "compile",
-        "peak memory",
-        "difference",
-    )
     rows = []
     for who, result in results.items():
         if result.skipped:
-            rows.append((who, f"not run: {result.skipped}", *[""] * (len(header) - 2)))
+            rows.append((who, f"not run: {result.skipped}", *[""] * (len(HEADER) - 2)))
             continue
         bandwidth, flops = workload.bytes / result.seconds, workload.flops / result.seconds
         rows.append(
@@ -45,7 +46,7 @@ def print_report(
                 "-" if result.difference is None else f"{result.difference:.1e}",
             )
         )
-    print_table(header, rows)
+    print_table(HEADER, rows)
     stages = results["luminal"].stages if "luminal" in results else {}
     if stages:
         print("  compile: " + ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in stages.items()))

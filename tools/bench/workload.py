@@ -33,7 +33,7 @@ class Workload:
 
 @dataclass
 class Result:
-    """One contestant's figures. `seconds` is per unit; `difference` is the largest from torch eager's result."""
+    """One contestant's figures. `seconds` is per unit; `difference`: the largest from torch eager's."""
 
     seconds: float = 0.0
     compile_seconds: float | None = None

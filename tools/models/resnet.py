@@ -1,4 +1,4 @@
-"""A convolution network of ResNet-18's shape (He et al. 2015, arXiv:1512.03385), with seeded random weights."""
+"""A convolution network of ResNet-18's shape (He et al. 2015, arXiv:1512.03385), with seeded weights."""
 
 import torch
 from torch import nn
