@@ -65,8 +65,8 @@ class _Emitter:
         self.epilogue = epilogue
         self.target = target
         self.kernel = Kernel(target)
-        self.lhs = self.kernel.load_pointer(0)
-        self.rhs = self.kernel.load_pointer(1)
+        self.lhs = self.kernel.load_pointer(1 if spec.swapped else 0)
+        self.rhs = self.kernel.load_pointer(0 if spec.swapped else 1)
         self.out = self.kernel.load_pointer(operands)
         for position, tensor in enumerate(epilogue.body.tensors):
             self.kernel.bind_tensor(tensor, self.kernel.load_pointer(position))

@@ -53,6 +53,7 @@ class ContractSpec:
     """A contraction: out[b, m, n] = epilogue(sum over k of lhs[b, m, k] * rhs[b, k, n]).
 
     `lhs`, `rhs`, `out` are element offsets over the axes' atoms; `rhs` is None if it is a panel tensor of width `packed`.
+    `swapped`: `lhs` is the op's second operand and `rhs` the first.
     """
 
     batch: Axis
@@ -65,6 +66,7 @@ class ContractSpec:
     rhs: Expr | None
     out: Expr
     packed: int | None
+    swapped: bool = False
 
     @property
     def accumulator(self) -> str:
@@ -76,7 +78,7 @@ class ContractSpec:
         assert self.rhs is not None
         return ContractSpec(
             self.batch, self.columns, self.rows, self.depth,
-            self.dtype, self.out_dtype, self.rhs, self.lhs, self.out, None,
+            self.dtype, self.out_dtype, self.rhs, self.lhs, self.out, None, not self.swapped,
         )  # fmt: skip
 
 

@@ -1,0 +1,293 @@
+"""Numbers of CPU contractions against float64: layouts, batches, packing, tails, dtypes, dynamic sizes, epilogues."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cpu_kernels import (
+    Contraction,
+    aligned,
+    compile_contraction,
+    pack_panels,
+    run_kernel,
+    to_dtype,
+    to_float64,
+)
+
+from luminal.dialects import kernel
+from luminal.dialects.symbol_list import SymbolInfo
+from luminal.dialects.symbolic import IndexMap, product
+
+S0 = SymbolInfo(0, 1, 4096)
+TOLERANCE = {"f64": 1e-13, "f32": 3e-6, "f16": 1e-3, "bf16": 8e-3, "i32": 0, "i64": 0}
+
+
+def matmul(m, n, k, **options) -> Contraction:
+    """Row-major (m, k) times (n, k) transposed, as linear layers have it; packed with `packed=`."""
+    return Contraction(
+        (), (m,), (n,), (k,),
+        lambda i, j, p: (i, p), lambda i, j, p: (j, p), lambda i, j, p: (i, j),
+        [(m, k), (n, k)], **options,
+    )  # fmt: skip
+
+
+def check(
+    case: Contraction, sizes: tuple[int, ...] = (), threads: tuple[int, ...] = (1, 2, 3), seed: int = 0
+) -> None:
+    arrays = case.inputs(sizes, seed)
+    reference = case.reference(arrays, sizes)
+    run_arrays = [aligned(array, 4 if array.dtype.itemsize <= 4 else 8) for array in arrays]
+    if case.packed is not None:
+        columns = arrays[1].reshape(*arrays[1].shape[: len(case.batch)], -1, case_depth(case, sizes))
+        run_arrays[1] = aligned(pack_panels(columns, case.packed))
+    compiled = compile_contraction(case)
+    out_dtype = case.out_dtype or kernel.accumulator_dtype(case.dtype)
+    for count in threads:
+        out = aligned(to_dtype(np.full(reference.shape, 77.0), out_dtype), 4 if out_dtype != "f64" else 8)
+        run_kernel(compiled, run_arrays, out, sizes, count, case.values(sizes))
+        if out_dtype.startswith("i"):
+            np.testing.assert_array_equal(out, reference.astype(out.dtype))
+        else:
+            scale = max(1e-30, float(np.abs(reference).max(initial=0.0)))
+            error = np.abs(to_float64(out, out_dtype) - reference).max(initial=0.0)
+            assert error <= TOLERANCE[out_dtype] * scale, f"{count} threads: {error / scale}"
+
+
+def case_depth(case: Contraction, sizes: tuple[int, ...]) -> int:
+    return product(case.depth).evaluate(case.values(sizes))
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 6, 7, 13, 40])
+@pytest.mark.parametrize(("n", "k"), [(64, 32), (33, 17), (5, 3), (100, 1)])
+def test_packed_shapes(m: int, n: int, k: int) -> None:
+    check(matmul(m, n, k, packed=32))
+
+
+@pytest.mark.parametrize("width", [8, 12, 48, 64])
+def test_packed_widths(width: int) -> None:
+    check(matmul(9, 70, 20, packed=width))
+    check(matmul(1, 70, 20, packed=width))
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 19])
+@pytest.mark.parametrize(("n", "k"), [(64, 40), (37, 19), (3, 50), (1, 64)])
+def test_unpacked_transposed(m: int, n: int, k: int) -> None:
+    check(matmul(m, n, k))
+
+
+@pytest.mark.parametrize("m", [1, 2, 8, 21])
+@pytest.mark.parametrize(("n", "k"), [(64, 40), (37, 19), (8, 5), (1, 9)])
+def test_unpacked_row_major(m: int, n: int, k: int) -> None:
+    rows = Contraction(
+        (), (m,), (n,), (k,),
+        lambda i, j, p: (i, p), lambda i, j, p: (p, j), lambda i, j, p: (i, j), [(m, k), (k, n)],
+    )  # fmt: skip
+    check(rows)
+    both = Contraction(
+        (), (m,), (n,), (k,),
+        lambda i, j, p: (p, i), lambda i, j, p: (p, j), lambda i, j, p: (j, i), [(k, m), (k, n)],
+    )  # fmt: skip
+    check(both)
+
+
+def test_strides_that_are_powers_of_two() -> None:
+    case = Contraction(
+        (), (20,), (48,), (1024,),
+        lambda i, j, p: (i, p), lambda i, j, p: (p, j), lambda i, j, p: (i, j), [(20, 1024), (1024, 1024)],
+    )  # fmt: skip
+    check(case)
+    check(matmul(20, 64, 1024, packed=32))
+
+
+@pytest.mark.parametrize("dtype", ["f64", "f16", "bf16", "i32", "i64"])
+@pytest.mark.parametrize("packed", [None, 32])
+@pytest.mark.parametrize("m", [1, 11])
+def test_dtypes(dtype: str, packed: int | None, m: int) -> None:
+    check(matmul(m, 45, 23, dtype=dtype, packed=packed))
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_half_results_round_once(dtype: str) -> None:
+    check(
+        matmul(
+            5,
+            45,
+            23,
+            dtype=dtype,
+            out_dtype=dtype,
+            body=lambda tensors, indices, acc: kernel.cast(acc, dtype),
+        )
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 12, 31])
+@pytest.mark.parametrize("packed", [None, 32])
+def test_dynamic_rows(size: int, packed: int | None) -> None:
+    check(matmul(S0.sym, 50, 21, packed=packed, symbols=[S0]), (size,))
+
+
+def attention_scores(queries, keys) -> Contraction:
+    """9 query heads share 3 key heads."""
+    return Contraction(
+        (9,), (queries,), (keys,), (16,),
+        lambda h, i, j, p: (h, i, p), lambda h, i, j, p: (h // 3, j, p), lambda h, i, j, p: (h, i, j),
+        [(9, queries, 16), (3, keys, 16)], symbols=[S0],
+    )  # fmt: skip
+
+
+def attention_values(queries, keys) -> Contraction:
+    return Contraction(
+        (9,), (queries,), (16,), (keys,),
+        lambda h, i, j, p: (h, i, p), lambda h, i, j, p: (h // 3, p, j), lambda h, i, j, p: (i, h, j),
+        [(9, queries, keys), (3, keys, 16)], symbols=[S0],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", [1, 7, 16, 33, 70])
+def test_attention_over_a_growing_cache(keys: int) -> None:
+    check(attention_scores(1, S0.sym), (keys,))
+    check(attention_values(1, S0.sym), (keys,))
+    check(attention_scores(S0.sym, S0.sym), (keys,))
+    check(attention_values(S0.sym, S0.sym), (keys,))
+
+
+def test_several_dims_of_each_kind() -> None:
+    check(
+        Contraction(
+            (2, 3),
+            (4, 5),
+            (2, 8),
+            (3, 7),
+            lambda a, b, i, j, p, q, r, s: (i, b, j, s, r),
+            lambda a, b, i, j, p, q, r, s: (a, r, p, s, q),
+            lambda a, b, i, j, p, q, r, s: (q, a, i, p, b, j),
+            [(4, 3, 5, 7, 3), (2, 3, 2, 7, 8)],
+        )  # fmt: skip
+    )
+
+
+@pytest.mark.parametrize(("rows", "heads", "size"), [(7, 3, 64), (1, 3, 64), (6, 4, 5)])
+def test_columns_split_into_heads(rows: int, heads: int, size: int) -> None:
+    check(
+        Contraction(
+            (),
+            (rows,),
+            (heads, size),
+            (24,),
+            lambda i, h, d, p: (i, p),
+            lambda i, h, d, p: (h, d, p),
+            lambda i, h, d, p: (h, i, d),
+            [(rows, 24), (heads, size, 24)],
+            packed=32,
+        )  # fmt: skip
+    )
+
+
+def test_packed_batches() -> None:
+    check(
+        Contraction(
+            (5,),
+            (9,),
+            (40,),
+            (12,),
+            lambda b, i, j, p: (b, i, p),
+            lambda b, i, j, p: (b, j, p),
+            lambda b, i, j, p: (b, i, j),
+            [(5, 9, 12), (5, 40, 12)],
+            packed=32,
+        )  # fmt: skip
+    )
+
+
+def test_unfolded_convolution() -> None:
+    """A 3x3 convolution: rows are overlapping windows of the image."""
+    check(
+        Contraction(
+            (2,),
+            (6, 6),
+            (20,),
+            (4, 3, 3),
+            lambda b, y, x, o, c, u, v: (b, c, y + u, x + v),
+            lambda b, y, x, o, c, u, v: (o, c, u, v),
+            lambda b, y, x, o, c, u, v: (b, o, y, x),
+            [(2, 4, 8, 8), (20, 4, 3, 3)],
+        )  # fmt: skip
+    )
+
+
+@pytest.mark.parametrize("packed", [None, 32])
+@pytest.mark.parametrize("m", [1, 9])
+@pytest.mark.parametrize("n", [48, 50])
+def test_bias_residual_and_activation(packed: int | None, m: int, n: int) -> None:
+    def body(tensors, indices, acc):
+        bias = kernel.load(tensors[2], [indices[1]], IndexMap.identity((n,)))
+        residual = kernel.load(tensors[3], indices, IndexMap.identity((m, n)))
+        scale = kernel.load(tensors[4], [indices[0]], IndexMap.identity((m,)))
+        hidden = kernel.scalar("mul", kernel.scalar("add", acc, bias), scale)
+        return kernel.scalar("add", kernel.scalar("tanh", hidden), residual)
+
+    check(
+        Contraction(
+            (),
+            (m,),
+            (n,),
+            (30,),
+            lambda i, j, p: (i, p),
+            lambda i, j, p: (j, p),
+            lambda i, j, p: (i, j),
+            [(m, 30), (n, 30), (n,), (m, n), (m,)],
+            packed=packed,
+            body=body,
+            after=lambda extras, sums, grid: np.tanh((sums + extras[0]) * extras[2][:, None]) + extras[1],
+        )  # fmt: skip
+    )
+
+
+def test_epilogue_without_columns_or_sums() -> None:
+    def body(tensors, indices, acc):
+        return kernel.load(tensors[2], [indices[0]], IndexMap.identity((9,)))
+
+    check(
+        Contraction(
+            (),
+            (9,),
+            (35,),
+            (4,),
+            lambda i, j, p: (i, p),
+            lambda i, j, p: (j, p),
+            lambda i, j, p: (i, j),
+            [(9, 4), (35, 4), (9,)],
+            body=body,
+            after=lambda extras, sums, grid: np.broadcast_to(extras[0][:, None], sums.shape),
+        )  # fmt: skip
+    )
+
+
+@pytest.mark.parametrize("shape", [(0, 5, 3), (5, 0, 3), (5, 7, 0), (1, 40, 0)])
+@pytest.mark.parametrize("packed", [None, 32])
+def test_empty_axes(shape: tuple[int, int, int], packed: int | None) -> None:
+    case = matmul(*shape, packed=packed)
+    if packed is None or shape[2]:
+        check(case)
+
+
+def test_dynamic_axes_may_be_empty() -> None:
+    symbol = SymbolInfo(0, 0, 64)
+    case = matmul(symbol.sym, 40, 8, symbols=[symbol], packed=32)
+    for size in (0, 1, 9):
+        check(case, (size,))
+    deep = matmul(4, 40, symbol.sym, symbols=[symbol])
+    for size in (0, 1, 9):
+        check(deep, (size,))
+
+
+def test_infinities_and_nan_stay_in_their_columns() -> None:
+    case = matmul(3, 40, 8, packed=32)
+    arrays = case.inputs()
+    arrays[1][39, 2] = np.inf
+    arrays[1][7, 0] = np.nan
+    out = np.zeros((3, 40), np.float32)
+    run_kernel(compile_contraction(case), [arrays[0], pack_panels(arrays[1], 32)], out)
+    assert np.isnan(out[:, 7]).all() and np.isinf(out[:, 39]).all()
+    rest = np.delete(out, [7, 39], axis=1)
+    assert np.isfinite(rest).all()
