@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from torch_mlir._mlir_libs import _mlir
 from torch_mlir import execution_engine, ir, passmanager, rewrite
 from torch_mlir.dialects import (
     affine,
@@ -53,6 +54,9 @@ __all__ = [
     "translate_to_llvm_ir",
     "vector",
 ]
+
+# MLIR looks op classes up by dialect name in Python packages; without this it searches in vain for every single op.
+_mlir.globals.append_dialect_search_prefix(__package__)
 
 # Attaching Python traits to a dynamic dialect writes process-wide tables without a lock of its own.
 _LOAD_LOCK = threading.Lock()

@@ -7,6 +7,7 @@ those are wrong the wrapper steps aside and lets MLIR report them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from ..errors import VerifyError
@@ -54,22 +55,29 @@ def _check_attributes(op: ir.OpView) -> None:
             require(isinstance(found, kind), f"attribute '{name}' must be a {kind.__name__}, got '{found}'")
 
 
+@cache
+def _shape_of(cls: type[ir.OpView]) -> tuple[int, bool, int, bool, int, tuple[tuple[str, Any], ...]]:
+    """Single operands, whether more may follow, the same of results, regions, attributes of a definition."""
+    counts: list[Any] = []
+    for kind in (ext.OperandDef, ext.ResultDef):
+        definitions = [field for field in cls._fields if isinstance(field, kind)]
+        single = sum(field.variadicity == ext.Variadicity.single for field in definitions)
+        counts += [single, single < len(definitions)]
+    counts.append(sum(isinstance(field, ext.RegionDef) for field in cls._fields))
+    attributes = [(f.name, f.constraint) for f in cls._fields if isinstance(f, ext.AttributeDef)]
+    return (*counts, tuple(attributes))
+
+
 def _well_formed(op: ir.OpView) -> bool:
     """Whether operand, result, region and attribute counts are those of the op's definition."""
-    fields = type(op)._fields
-    counts: dict[str, list[Any]] = {"OperandDef": [], "ResultDef": [], "AttributeDef": [], "RegionDef": []}
-    for field in fields:
-        counts[type(field).__name__].append(field)
-    for definitions, present in ((counts["OperandDef"], op.operands), (counts["ResultDef"], op.results)):
-        single = sum(field.variadicity == ext.Variadicity.single for field in definitions)
-        if len(present) < single or (len(present) > single and single == len(definitions)):
+    operands, more_operands, results, more_results, regions, attributes = _shape_of(type(op))
+    for present, single, more in ((op.operands, operands, more_operands), (op.results, results, more_results)):
+        if len(present) < single or (len(present) > single and not more):
             return False
-    if len(op.regions) != len(counts["RegionDef"]):
+    if len(op.regions) != regions:
         return False
-    return all(
-        field.name in op.attributes and isinstance(op.attributes[field.name], field.constraint)
-        for field in counts["AttributeDef"]
-    )
+    present = op.attributes
+    return all(name in present and isinstance(present[name], kind) for name, kind in attributes)
 
 
 def require(condition: bool, message: str) -> None:
@@ -80,25 +88,29 @@ def require(condition: bool, message: str) -> None:
 
 def require_same_type(lhs: ir.Type, rhs: ir.Type, what: str) -> None:
     """Types must agree in dtype and canonical dims."""
-    require(same_type(lhs, rhs), f"{what}: '{lhs}' and '{rhs}'")
+    if not same_type(lhs, rhs):
+        raise VerifyError(f"{what}: '{lhs}' and '{rhs}'")
 
 
 def require_dtype(type_: ir.Type, allowed: Sequence[str], what: str) -> str:
     """The dtype of a type, which must be one of `allowed`."""
     dtype = dtype_of(type_)
-    require(dtype in allowed, f"{what} must be {' or '.join(allowed)}, got '{dtype}'")
+    if dtype not in allowed:
+        raise VerifyError(f"{what} must be {' or '.join(allowed)}, got '{dtype}'")
     return dtype
 
 
 def require_dims(type_: ir.Type, expected: Sequence[Expr], what: str) -> None:
     """A tensor type must have exactly these dims."""
     dims = dims_of(type_)
-    require(dims == tuple(expected), f"{what} has dims {shape_text(dims)}, expected {shape_text(expected)}")
+    if dims != tuple(expected):
+        raise VerifyError(f"{what} has dims {shape_text(dims)}, expected {shape_text(expected)}")
 
 
 def require_tensor(type_: ir.Type, what: str) -> tuple[Expr, ...]:
     """The dims of a tensor type."""
-    require(is_tensor(type_), f"{what} must be a ranked tensor, got '{type_}'")
+    if not is_tensor(type_):
+        raise VerifyError(f"{what} must be a ranked tensor, got '{type_}'")
     return dims_of(type_)
 
 

@@ -7,6 +7,7 @@ broadcasting: operands have equal types, and `view` makes them equal.
 from collections.abc import Sequence
 from typing import Any
 
+from ...errors import VerifyError
 from ..definition import trailing_operands
 from ..mlir import ext, ir
 from ..symbolic import IndexMap
@@ -254,9 +255,11 @@ class CastOp(Luminal.Operation, name="cast", traits=[ext.Pure]):
 
 def _verify_constant(op: ir.OpView) -> None:
     type_ = op.results[0].type
-    require(is_tensor(type_) and type_.has_static_shape, f"result must be a tensor of static shape, got '{type_}'")
+    if not is_tensor(type_) or not type_.has_static_shape:
+        raise VerifyError(f"result must be a tensor of static shape, got '{type_}'")
     dtype_of(type_)
-    require(op.value.type == type_, f"value has type '{op.value.type}', result '{type_}'")
+    if op.value.type != type_:
+        raise VerifyError(f"value has type '{op.value.type}', result '{type_}'")
 
 
 class ConstantOp(Luminal.Operation, name="constant", traits=[ext.Pure]):

@@ -23,6 +23,10 @@ def symbol_count(expressions: Sequence[Expr]) -> int:
     return max(max(used) + 1, len(current_symbols())) if used else 0
 
 
+_READ: dict[tuple[Any, ...], IndexMap] = {}
+_READ_LIMIT = 1 << 15
+
+
 @dataclass(frozen=True)
 class IndexMap:
     """`results` are expressions over the coordinates `dim_vars(extents)` and symbols.
@@ -122,12 +126,22 @@ class IndexMap:
         symbols: Sequence[Expr] | None = None,
     ) -> IndexMap:
         """Read an affine map whose dims have the given extents; `symbols` default to those in scope."""
-        affine_map = attr if isinstance(attr, ir.AffineMap) else attr.value
-        if affine_map.n_dims != len(extents):
-            raise ValueError(f"the map has {affine_map.n_dims} dims where {len(extents)} are expected")
-        dims = dim_vars(extents)
-        known = current_symbols(affine_map.n_symbols) if symbols is None else symbols
-        return IndexMap.of(extents, [from_affine(result, dims, known) for result in affine_map.results])
+        domain = tuple(None if extent is None else as_expr(extent) for extent in extents)
+        known = current_symbols() if symbols is None else tuple(symbols)
+        # By text, not by attribute: a cached attribute would keep its whole context alive.
+        key = (str(attr), domain, known)
+        found = _READ.get(key)
+        if found is None:
+            affine_map = attr if isinstance(attr, ir.AffineMap) else attr.value
+            if affine_map.n_dims != len(domain):
+                raise ValueError(f"the map has {affine_map.n_dims} dims where {len(domain)} are expected")
+            dims = dim_vars(domain)
+            symbols = current_symbols(affine_map.n_symbols) if symbols is None else known
+            found = IndexMap(domain, tuple(from_affine(result, dims, symbols) for result in affine_map.results))
+            if len(_READ) > _READ_LIMIT:
+                _READ.clear()
+            _READ[key] = found
+        return found
 
     def __str__(self) -> str:
         dims = ", ".join(str(dim) for dim in self.dims)
