@@ -32,7 +32,6 @@ def convert_type_as(b: Builder, x: Tensor, other: Tensor, *_: Any) -> Tensor:
     "torch.aten.alias",
     "torch.aten.alias_copy",
     "torch.aten.lift_fresh_copy",
-    "torch.aten.dropout",
     "torch.aten.to.device",
     "torch.aten.to.prim_Device",
     "torch.prims.device_put",

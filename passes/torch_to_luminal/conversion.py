@@ -104,7 +104,7 @@ def _read_signature(source: ir.Operation) -> _Signature:
         elif kind.startswith("!torch.v") and argument not in found.dims:
             found.dims[argument] = [
                 _fresh(found) if size is None else symbolic.const(size)
-                for size in parse_result_type(kind).dims
+                for size in _type_dims(kind)
             ]
     return found
 
@@ -146,8 +146,13 @@ def parse_result_type(text: str) -> ResultType:
     match = _VTENSOR.fullmatch(text)
     if match is None:
         return ResultType(None)
-    dims = [item.strip() for item in match.group(1).split(",") if item.strip()]
-    return ResultType(from_torch_spelling(match.group(2)), tuple(None if d == "?" else int(d) for d in dims))
+    return ResultType(from_torch_spelling(match.group(2)), _type_dims(text))
+
+
+def _type_dims(text: str) -> tuple[int | None, ...]:
+    match = _VTENSOR.fullmatch(text)
+    dims = match.group(1).split(",") if match is not None else []
+    return tuple(None if dim.strip() == "?" else int(dim) for dim in dims if dim.strip())
 
 
 def source_place(location: ir.Location) -> str:

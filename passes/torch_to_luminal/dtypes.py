@@ -32,7 +32,8 @@ def from_torch_spelling(text: str) -> str:
     """luminal dtype of a torch-dialect element type such as `si64` or `f32`."""
     if text in _TORCH_SPELLING:
         return _TORCH_SPELLING[text]
-    raise Unsupported(f"dtype {text} is not supported")
+    plain = text.replace("ui", "uint").replace("si", "int") if text[:2] in ("ui", "si") else text
+    raise Unsupported(f"dtype {plain} is not supported")
 
 
 def is_float(dtype: str) -> bool:

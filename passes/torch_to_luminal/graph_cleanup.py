@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import _disable_current_modes
 from torch_mlir.extras.fx_as_strided import rewrite_as_strided
 
 _ASSERTIONS = {
@@ -84,21 +86,19 @@ def _lift_attributes(owner: fx.GraphModule, graph: fx.Graph) -> dict[str, torch.
                 last = [new]
                 lifted[new.name] = tensor
         new.meta.update(node.meta)
-        new.meta.setdefault("val", _fake(tensor, graph))
+        new.meta["val"] = _fake(tensor, graph)
+        new.meta.pop("tensor_meta", None)
         node.replace_all_uses_with(new)
         graph.erase_node(node)
     return lifted
 
 
 def _full(graph: fx.Graph, node: fx.Node, tensor: torch.Tensor) -> fx.Node:
+    with _disable_current_modes():
+        value = tensor.detach().item()
     with graph.inserting_before(node):
-        return graph.call_function(
-            torch.ops.aten.full.default, (list(tensor.shape), _real(tensor).item()), {"dtype": tensor.dtype}
-        )
-
-
-def _real(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach()
+        arguments = (list(tensor.shape), value)
+        return graph.call_function(torch.ops.aten.full.default, arguments, {"dtype": tensor.dtype})
 
 
 def _attribute(owner: torch.nn.Module, target: Any) -> Any:
@@ -109,13 +109,10 @@ def _attribute(owner: torch.nn.Module, target: Any) -> Any:
 
 
 def _fake(tensor: torch.Tensor, graph: fx.Graph) -> torch.Tensor:
-    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-
-    for node in graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, FakeTensor):
-            return value.fake_mode.from_tensor(tensor, static_shapes=True)
-    return FakeTensorMode().from_tensor(tensor, static_shapes=True)
+    if isinstance(tensor, FakeTensor):
+        return tensor
+    modes = (node.meta["val"].fake_mode for node in graph.nodes if isinstance(node.meta.get("val"), FakeTensor))
+    return next(modes, FakeTensorMode()).from_tensor(tensor, static_shapes=True)
 
 
 def _collect_mutations(graph: fx.Graph) -> list[Mutation]:
