@@ -25,7 +25,7 @@ class LuminalEqsatOptions:
     """
 
     disable: tuple[str, ...] = ()
-    panel_width: int = 16
+    panel_width: int = 32
     sweeps: int = 4
 
 

@@ -51,7 +51,8 @@ def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int]) -> floa
     kind = graph.types[kernel.tensor]
     written = 1.0 * sizes(kind.dims, symbols) * BYTES[kind.dtype]
     if isinstance(kernel, ScatterKernel):
-        written = 2.0 * written + 2.0 * sizes(kernel.domain, symbols) * BYTES[kind.dtype]
+        # In place where the base dies, which is what a scatter is chosen for: only the updates move.
+        written = 2.0 * sizes(kernel.domain, symbols) * BYTES[kind.dtype]
     total = float(written)
     footprints: dict[object, float] = {}
     for value in walk(kernel.root):

@@ -103,7 +103,7 @@ class IndexTable:
         return key, True
 
     def map(self, extents: Dims, results: Dims) -> str:
-        """Key of an index map; states its facts (identity, insertable, planes) when it is new."""
+        """Key of an index map; states its facts (insertable, planes) when it is new."""
         only = _only_coordinates(extents)
         key, new = self._intern("m", IndexMap(tuple(extents), tuple(r.substitute(only) for r in results)))
         if new:
@@ -259,8 +259,6 @@ def linear_inverse(m: IndexMap) -> list[tuple[int, Expr, int] | Expr] | None:
 def _map_facts(key: str, m: IndexMap) -> list[str]:
     facts = []
     variables = dims_for(extents_of(m))
-    if m.results == variables:
-        facts.append(f'(identity "{key}")')
     if len(m.results) == len(variables) + 1 and m.results[1:] == variables:
         for plane in (0, 1):
             if m.results[0] is const(plane):

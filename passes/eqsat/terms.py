@@ -41,7 +41,6 @@ _STRUCTURE = """
 (relation weight (Tensor))
 (relation half (Tensor))
 (function identity-map (String) String :no-merge)
-(relation identity (String))
 (relation insertable (String))
 (relation plane (String i64))
 (relation plane-select (String))

@@ -10,7 +10,7 @@
 // CHECK-NEXT: %[[SUM:.*]] = "kernel.add"(%[[ACC]], %[[BIAS]])
 // CHECK-NEXT: %[[E:.*]] = "kernel.exp"(%[[SUM]])
 // CHECK-NEXT: "kernel.yield"(%[[E]])
-// CHECK: packed = 16 : i64, sizes = array<i64: 0, 1, 1, 1>
+// CHECK: packed = 32 : i64, sizes = array<i64: 0, 1, 1, 1>
 // CHECK-NOT: luminal.mul
 // CHECK: return %[[OUT]]
 func.func @main(%x: tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>, %w: tensor<4x8xf32> {luminal.kind = "weight"}, %b: tensor<4xf32> {luminal.kind = "weight"}) -> tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>> attributes {luminal.symbols = [{name = "s0", min = 1 : i64, max = 128 : i64}]} {

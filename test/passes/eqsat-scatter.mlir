@@ -2,7 +2,7 @@
 
 // A concatenation (affine scatters into a constant) becomes one region that selects its source.
 // CHECK-LABEL: func.func @concat
-// CHECK: "kernel.region"(%arg0, %arg1)
+// CHECK: "kernel.region"(%arg1, %arg0)
 // CHECK: "kernel.load"{{.*}}masked
 // CHECK: "kernel.select"
 // CHECK-NOT: kernel.scatter
