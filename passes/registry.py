@@ -53,6 +53,8 @@ PASSES: dict[str, PassEntry] = {
         _entry("outline-layers", "luminal.passes.outline_layers"),
         _entry("luminal-eqsat", "luminal.passes.luminal_eqsat"),
         _entry("plan-memory", "luminal.passes.plan_memory"),
+        _entry("lower-to-gpu", "luminal.lowering.gpu", run="lower_to_gpu_pass", options="SimtOptions"),
+        _entry("gpu-to-nvvm", "luminal.lowering.nvvm"),
     )
 }
 

@@ -75,7 +75,7 @@ def option_parser() -> argparse.ArgumentParser:
     add("input", nargs="?", default="-", help="input file (default: stdin)")
     add("-o", dest="output", metavar="FILE", default="-", help="output file (default: stdout)")
     add("--pass-pipeline", metavar="TEXT", help="run 'builtin.module(pass{option=value},...)'")
-    add("--target", metavar="NAME", help="lower for cpu, cuda or metal, printing every stage")
+    add("--target", metavar="NAME", help="lower for cpu, cuda[:sm_90a] or metal, printing every stage")
     add("--stage", metavar="NAME", help="with --target: stop at this stage and print it alone")
     add(
         "--verify-each",

@@ -4,7 +4,6 @@ the way.
 
 import io
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from luminal.errors import LuminalError
@@ -15,6 +14,7 @@ from ..passes.registry import PASSES
 from .opt_arguments import OptArguments, UsageError
 from .opt_input import Chunk
 from .opt_stages import run_stages
+from .opt_statistics import statistics_printer
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _transform(chunk: Chunk, arguments: OptArguments) -> str:
     if arguments.target is not None:
         return run_stages(module.operation, arguments, lambda op: print_ir(op, arguments))
     pipeline = arguments.pass_pipeline or flags_pipeline(arguments.pass_flags)
-    manager = build_pipeline(pipeline, _print_statistics if arguments.eqsat_stats else None)
+    manager = build_pipeline(pipeline, statistics_printer(arguments))
     manager.enable_verifier(arguments.verify_each)
     if arguments.mlir_timing:
         manager.enable_timing()
@@ -122,14 +122,6 @@ def _flag_element(flag: str) -> str:
             if "restricted to" not in str(error):
                 break
     raise UsageError(str(failure))
-
-
-def _print_statistics(name: str, statistics: Mapping[str, object]) -> None:
-    print(f"// {name} statistics", file=sys.stderr)
-    width = max(len(str(key)) for key in statistics)
-    for key, value in statistics.items():
-        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-        print(f"//   {str(key):<{width}}  {shown}", file=sys.stderr)
 
 
 def _collect(found: "ir.Diagnostic", into: list[Diagnostic]) -> bool:

@@ -6,38 +6,43 @@ from ..dialects.mlir import ir
 from ..passes.pipeline import build_pipeline
 from ..passes.targets import TARGETS, Stage
 from .opt_arguments import OptArguments, UsageError
+from .opt_statistics import statistics_printer
 
 
 def run_stages(op: "ir.Operation", arguments: OptArguments, show: Callable[["ir.Operation"], str]) -> str:
     """The text of every stage under a heading, or of the stage `--stage` names alone. Raises UsageError."""
+    target, _, arch = (arguments.target or "").partition(":")
     shown = []
-    for stage in _stages(arguments):
-        text = _run_stage(op, stage, arguments, show)
+    for stage in _stages(target, arch, arguments.stage):
+        text = _run_stage(op, stage, arch, arguments, show)
         if arguments.stage == stage.name:
             return text
         shown.append(f"// -----// {stage.name} //----- //\n{text}")
     return "\n".join(shown)
 
 
-def _stages(arguments: OptArguments) -> tuple[Stage, ...]:
-    target = arguments.target or ""
+def _stages(target: str, arch: str, wanted: str | None) -> tuple[Stage, ...]:
     if target not in TARGETS:
         raise UsageError(f"unknown target '{target}' (targets: {', '.join(TARGETS)})")
     stages = TARGETS[target]
     names = [stage.name for stage in stages]
-    if arguments.stage is not None and arguments.stage not in names:
-        raise UsageError(
-            f"target '{target}' has no stage '{arguments.stage}' (its stages: {', '.join(names)})"
-        )
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"target '{target}' has no stage '{wanted}' (its stages: {', '.join(names)})")
+    if arch and not any(stage.arch for stage in stages):
+        raise UsageError(f"target '{target}' has no architectures to choose from")
     return stages
 
 
 def _run_stage(
-    op: "ir.Operation", stage: Stage, arguments: OptArguments, show: Callable[["ir.Operation"], str]
+    op: "ir.Operation",
+    stage: Stage,
+    arch: str,
+    arguments: OptArguments,
+    show: Callable[["ir.Operation"], str],
 ) -> str:
     if stage.emit:
-        return stage.emitter()(op)
-    manager = build_pipeline(stage.passes)
+        return stage.emitter()(op, arch) if stage.arch and arch else stage.emitter()(op)
+    manager = build_pipeline(stage.passes, statistics_printer(arguments))
     manager.enable_verifier(arguments.verify_each)
     manager.run(op)
     return show(op)
