@@ -98,7 +98,7 @@ class _Emitter:
         spec, constant = self.spec, self.kernel.index_constant
         scope = root.child()
         tiles = scalar_index(scope, (spec.columns.size + plan.tile.columns - 1) // plan.tile.columns)
-        block, blocks = self.row_blocks(scope, plan, tiles)
+        heights, blocks = self.row_blocks(scope, plan, tiles)
         per_batch = scope.assign(f"arith.muli {blocks}, {tiles} : i64")
         units = scope.assign(f"arith.muli {scalar_index(scope, spec.batch.size)}, {per_batch} : i64")
         low, high = (self.share(scope, units, tid) for tid in ("%tid", None))
@@ -109,8 +109,9 @@ class _Emitter:
         tile = unit.assign(f"arith.remui {rest}, {tiles} : i64")
         unit.bind(spec.batch.atom, batch)
         bind_axis(unit, spec.batch, self.epilogue.batch)
-        first = unit.assign(f"arith.muli {number}, {block} : i64")
-        end = unit.assign(f"arith.addi {first}, {block} : i64")
+        first = self.block_start(unit, plan, number, heights, blocks)
+        following = unit.assign(f"arith.addi {number}, {constant(1)} : i64")
+        end = self.block_start(unit, plan, following, heights, blocks)
         last = unit.assign(f"arith.minsi {end}, {scalar_index(unit, spec.rows.size)} : i64")
         where = _Block(first, last, scaled(unit, tile, plan.tile.columns))
         buffers = self.buffers(scope, plan)
@@ -128,22 +129,28 @@ class _Emitter:
         product = scope.assign(f"arith.muli {tid}, {units} : i64")
         return scope.assign(f"arith.divui {product}, %nthreads : i64")
 
+    def block_start(self, scope: Scope, plan: Plan, number: str, tiles: str, blocks: str) -> str:
+        """The first row of a block: blocks differ by one row tile at most."""
+        product = scope.assign(f"arith.muli {number}, {tiles} : i64")
+        tile = scope.assign(f"arith.divui {product}, {blocks} : i64")
+        return scaled(scope, tile, plan.tile.rows)
+
     def row_blocks(self, scope: Scope, plan: Plan, tiles: str) -> tuple[str, str]:
-        """Rows per block and number of blocks: blocks fit the cache, and there are enough for all threads."""
+        """Number of row tiles and of row blocks: blocks fit the cache, and there are enough for all threads."""
         spec, constant = self.spec, self.kernel.index_constant
-        rows, height = scalar_index(scope, spec.rows.size), constant(plan.tile.rows)
-        if spec.rows.size.is_const and spec.rows.size.value <= plan.tile.rows:
-            return height, constant(1)
+        height = plan.tile.rows
+        count = scalar_index(scope, (spec.rows.size + height - 1) // height)
+        if spec.rows.size.is_const and spec.rows.size.value <= height:
+            return count, constant(1)
         columns = scope.assign(f"arith.muli {tiles}, {scalar_index(scope, spec.batch.size)} : i64")
         columns = scope.assign(f"arith.maxsi {columns}, {constant(1)} : i64")
         wanted = scope.assign(f"arith.muli %nthreads, {constant(4)} : i64")
-        count = scope.assign(f"arith.ceildivui {wanted}, {columns} : i64")
-        even = scope.assign(f"arith.ceildivui {rows}, {count} : i64")
-        tall = scope.assign(f"arith.ceildivui {even}, {height} : i64")
-        tall = scope.assign(f"arith.muli {tall}, {height} : i64")
-        block = scope.assign(f"arith.minsi {tall}, {constant(plan.block)} : i64")
-        block = scope.assign(f"arith.maxsi {block}, {height} : i64")
-        return block, scope.assign(f"arith.ceildivui {rows}, {block} : i64")
+        wanted = scope.assign(f"arith.ceildivui {wanted}, {columns} : i64")
+        # To the nearest: a block half as large again costs less than a short one at the end.
+        fitting = scope.assign(f"arith.addi {count}, {constant(plan.block // 2)} : i64")
+        fitting = scope.assign(f"arith.divui {fitting}, {constant(plan.block)} : i64")
+        blocks = scope.assign(f"arith.maxsi {fitting}, {wanted} : i64")
+        return count, scope.assign(f"arith.minsi {blocks}, {count} : i64")
 
     def buffers(self, scope: Scope, plan: Plan) -> tuple[str, str, str]:
         """Where in scratch memory the tile's sums, the packed columns and the packed rows are."""

@@ -22,8 +22,8 @@ _PAGE_BYTES = 2048
 class Plan:
     """One way to run a contraction.
 
-    condition: a number of rows that this plan is for, None for any. tile: the register tile. block: rows of the left operand
-    that stay in cache together, a multiple of tile.rows. pack_lhs / pack_rhs: copy that operand's block in tile order.
+    condition: a number of rows that this plan is for, None for any. tile: the register tile. block: row tiles whose rows stay in
+    cache together. pack_lhs / pack_rhs: copy that operand's block in tile order.
     dot: the lanes run along k (`emit_dot_tile`).
     """
 
@@ -76,9 +76,9 @@ def _tile(spec: ContractSpec, registers: int, lanes: int, few: int | None, dot: 
 def _block(spec: ContractSpec, shape: TileShape) -> int:
     depth = spec.depth.size
     if not depth.is_const:
-        return 8 * shape.rows
+        return 8
     row_bytes = max(1, depth.value) * BYTES[spec.accumulator]
-    return max(1, _CACHE_BYTES // row_bytes // shape.rows) * shape.rows
+    return max(1, _CACHE_BYTES // row_bytes // shape.rows)
 
 
 def strides(offset: Expr, spec: ContractSpec) -> tuple[Expr | None, Expr | None, Expr | None]:
@@ -124,10 +124,10 @@ def scratch_elements(spec: ContractSpec, plan: Plan) -> tuple[Expr, Expr, Expr]:
     """Sizes, in accumulator elements, of the tile, of the packed right tile and of the packed left block."""
     tile = as_expr(plan.tile.rows * plan.tile.columns + DOT_COLUMNS)
     depth = spec.depth.size
-    block = plan.block
+    block = plan.block + plan.block // 2 + 1
     if spec.rows.size.is_const:
-        block = min(block, -(-spec.rows.size.value // plan.tile.rows) * plan.tile.rows)
-    lhs = depth * block if plan.pack_lhs else ZERO
+        block = min(block, -(-spec.rows.size.value // plan.tile.rows))
+    lhs = depth * (block * plan.tile.rows) if plan.pack_lhs else ZERO
     rhs = depth * plan.tile.columns if plan.pack_rhs or needs_tail(spec, plan) else ZERO
     return tile, rhs, lhs
 
