@@ -47,11 +47,11 @@ def floordiv(value: Expr, divisor: Expr) -> Expr:
 
 def _nested_quotient(rest: Expr, divisor: Expr) -> Expr | None:
     """(x // a + c) // b = (x + c*a) // (a*b);  (x mod a*b) // b = (x // b) mod a."""
-    inner = rest - rest.constant_term()
-    if isinstance(inner, FloorDiv):
-        value, first = inner.arguments
-        if is_positive(first) and is_positive(divisor):
-            return floordiv(value + first * rest.constant_term(), first * divisor)
+    for monomial, coefficient in rest.terms:
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
+            value, first = monomial[0].arguments
+            if is_positive(first) and is_positive(divisor):
+                return floordiv(value + first * (rest - monomial[0]), first * divisor)
     if isinstance(rest, Mod):
         value, modulus = rest.arguments
         outer = exact_quotient(modulus, divisor)
