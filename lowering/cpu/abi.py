@@ -24,10 +24,12 @@ SIGNATURE = "%bufs: !llvm.ptr, %syms: !llvm.ptr, %tid: i64, %nthreads: i64, %scr
 class LoweredKernel:
     """A kernel in upstream dialects: `text` holds the functions, the entry being `@kernel` with SIGNATURE.
 
-    `scratch` is the scratch memory a thread needs, in bytes; `serial` asks for one thread. Equal kernels have equal text:
+    `scratch` is the scratch memory a thread needs, in bytes; `serial` asks for one thread; `loops_as_written`
+    keeps LLVM from unrolling and vectorising loops once more. Equal kernels have equal text:
     it names nothing of the model it came from.
     """
 
     text: str
     scratch: Expr
     serial: bool = False
+    loops_as_written: bool = False

@@ -26,13 +26,16 @@ PIPELINE = (
 _ATTRIBUTES = '["noinline", "nounwind", ["prefer-vector-width", "512"]]'
 
 
+_KEEP_LOOP = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
+
+
 def toolchain() -> str:
     """What decides the object code besides the kernel's text: versions, pipeline and function attributes."""
     versions = [f"{name}={importlib.metadata.version(name)}" for name in ("torch-mlir", "llvmlite")]
-    return "\n".join([*versions, PIPELINE, _ATTRIBUTES])
+    return "\n".join([*versions, PIPELINE, _ATTRIBUTES, _KEEP_LOOP])
 
 
-def lower_to_llvm(text: str, symbol: str) -> ir.Module:
+def lower_to_llvm(text: str, symbol: str, loops_as_written: bool = False) -> ir.Module:
     """The kernel's module in the llvm dialect, its entry renamed to `symbol`; needs a current context.
 
     Raises LoweringError when the text is not valid or a pass fails.
@@ -47,16 +50,29 @@ def lower_to_llvm(text: str, symbol: str) -> ir.Module:
         if function.operation.name != "llvm.func":
             continue
         function.attributes["passthrough"] = attributes
+        if loops_as_written:
+            _keep_loops(function.operation)
         if ir.StringAttr(function.attributes["sym_name"]).value == ENTRY:
             function.attributes["sym_name"] = ir.StringAttr.get(symbol)
     return module
 
 
-def compile_kernel(text: str, symbol: str) -> bytes:
+def _keep_loops(function: ir.Operation) -> None:
+    """Marks every branch back to an earlier block: LLVM leaves that loop as it is."""
+    annotation = ir.Attribute.parse(_KEEP_LOOP)
+    seen: list[ir.Block] = []
+    for block in function.regions[0].blocks:
+        seen.append(block)
+        branch = block.operations[len(block.operations) - 1].operation
+        if any(target in seen for target in branch.successors):
+            branch.attributes["loop_annotation"] = annotation
+
+
+def compile_kernel(text: str, symbol: str, loops_as_written: bool = False) -> bytes:
     """The object file of one kernel, which defines `symbol`."""
     with ir.Context() as context, ir.Location.unknown(context):
         context.enable_multithreading(False)
-        engine = execution_engine.ExecutionEngine(lower_to_llvm(text, symbol), opt_level=3)
+        engine = execution_engine.ExecutionEngine(lower_to_llvm(text, symbol, loops_as_written), opt_level=3)
         # The engine names its output by path only.
         handle, name = tempfile.mkstemp(suffix=".o")
         os.close(handle)

@@ -85,7 +85,7 @@ class _Emitter:
             raise LoweringError(
                 "the epilogue of a kernel.contract holds loops; the CPU lowering has none there"
             )
-        return LoweredKernel(self.kernel.render(), scratch)
+        return LoweredKernel(self.kernel.render(), scratch, loops_as_written=True)
 
     def choose(self, root: Scope, plan: Plan, otherwise: list[str]) -> list[str]:
         rows = scalar_index(root, self.spec.rows.size)

@@ -92,7 +92,7 @@ def lower_kernel(operation: ir.Operation) -> LoweredKernel:
 
 def kernel_key(kernel: LoweredKernel, target: Target) -> str:
     """The cache key of a lowered kernel on this machine."""
-    return key_of(kernel.text, toolchain(), _host(target))
+    return key_of(kernel.text, str(kernel.loops_as_written), toolchain(), _host(target))
 
 
 def compile_module(
@@ -130,7 +130,7 @@ def _compile(
     image, place = cache.get(key)
     start = time.perf_counter()
     if image is None:
-        image = compile_kernel(lowered.text, kernel.symbol)
+        image = compile_kernel(lowered.text, kernel.symbol, lowered.loops_as_written)
         cache.put(key, image)
         result.statistics.compiled += 1
     elif place == "memory":
