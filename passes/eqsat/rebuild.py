@@ -37,7 +37,7 @@ class Rebuilder:
                 "func.call",
                 results=[r.type for r in call.results],
                 operands=operands,
-                attributes={n.name: n.attr for n in call.attributes},
+                attributes={name: call.attributes[name] for name in call.attributes},
                 loc=call.location,
                 ip=ir.InsertionPoint.at_block_terminator(self.block),
             )
