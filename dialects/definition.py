@@ -35,7 +35,9 @@ _SEGMENTS = "operandSegmentSizes"
 def mixed_trailing_operands(cls: OpClass) -> OpClass:
     """As `trailing_operands`, for a list of operands of different types (at most 128 operands in all)."""
     trailing_operands(cls)
-    variadic = next(field for field in cls._fields if isinstance(field, ext.OperandDef) and _is_variadic(field))
+    variadic = next(
+        field for field in cls._fields if isinstance(field, ext.OperandDef) and _is_variadic(field)
+    )
     slots = [
         ext.OperandDef(f"{variadic.name}_{position}", ext.Variadicity.optional, Any)
         for position in range(_MIXED_LIMIT)

@@ -65,7 +65,9 @@ def floor_quotient(a: Array, b: Array) -> Array:
     return np.where(b == 0, 0, np.where(b == -1, np.negative(a), quotient)).astype(b.dtype)
 
 
-def _unary(name: str, operands: tuple[str, ...], evaluate: Callable[..., Array], summary: str) -> ScalarFunction:
+def _unary(
+    name: str, operands: tuple[str, ...], evaluate: Callable[..., Array], summary: str
+) -> ScalarFunction:
     return ScalarFunction(name, 1, operands, "same", evaluate, summary)
 
 
@@ -108,7 +110,12 @@ _TABLE = (
     _binary("or", BITS, np.bitwise_or, "bitwise (logical for i1) or"),
     _binary("xor", BITS, np.bitwise_xor, "bitwise (logical for i1) exclusive or"),
     ScalarFunction(
-        "select", 3, ANY, "same", lambda c, a, b: np.where(c, a, b), "a where the i1 operand c is true, else b"
+        "select",
+        3,
+        ANY,
+        "same",
+        lambda c, a, b: np.where(c, a, b),
+        "a where the i1 operand c is true, else b",
     ),
 )
 

@@ -71,7 +71,10 @@ def _shape_of(cls: type[ir.OpView]) -> tuple[int, bool, int, bool, int, tuple[tu
 def _well_formed(op: ir.OpView) -> bool:
     """Whether operand, result, region and attribute counts are those of the op's definition."""
     operands, more_operands, results, more_results, regions, attributes = _shape_of(type(op))
-    for present, single, more in ((op.operands, operands, more_operands), (op.results, results, more_results)):
+    for present, single, more in (
+        (op.operands, operands, more_operands),
+        (op.results, results, more_results),
+    ):
         if len(present) < single or (len(present) > single and not more):
             return False
     if len(op.regions) != regions:
@@ -127,7 +130,9 @@ def require_in_bounds(index_map: IndexMap, dims: Sequence[Expr], what: str) -> N
         if extent is None or not extent.is_const or extent.value < 1:
             return
     for axis, (result, dim) in enumerate(zip(index_map.results, dims, strict=True)):
-        if not dim.is_const or any(len(m) > 1 or not all(isinstance(a, DimVar) for a in m) for m, _ in result.terms):
+        if not dim.is_const or any(
+            len(m) > 1 or not all(isinstance(a, DimVar) for a in m) for m, _ in result.terms
+        ):
             continue
         low, high = result.bounds()
         if low is not None and high is not None and not (0 <= low and high < dim.value):

@@ -1,6 +1,6 @@
 """Builders of `kernel` ops. Bodies are Python functions that run with the insertion point in the new block.
 
-    region([x], dims, "f32", lambda tensors, index: scalar("exp", load(tensors[0], index, identity)))
+region([x], dims, "f32", lambda tensors, index: scalar("exp", load(tensors[0], index, identity)))
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def yield_(*values: ir.Value) -> None:
     create(structured.YieldOp, values, [])
 
 
-def _fill(op: ir.Operation, types: Sequence[ir.Type], body: Callable[[Values], Sequence[ir.Value]]) -> ir.Value:
+def _fill(
+    op: ir.Operation, types: Sequence[ir.Type], body: Callable[[Values], Sequence[ir.Value]]
+) -> ir.Value:
     block = op.regions[0].blocks.append(*types, arg_locs=[op.location] * len(types))
     with ir.InsertionPoint(block):
         yield_(*body(list(block.arguments)))
@@ -95,7 +97,9 @@ def region(
     return _fill(op, types, lambda arguments: [body(arguments[: len(ins)], arguments[len(ins) :])])
 
 
-def reduce(kind: str, extents: Sequence[Expr | int], dtype: str, body: Callable[[Values], ir.Value]) -> ir.Value:
+def reduce(
+    kind: str, extents: Sequence[Expr | int], dtype: str, body: Callable[[Values], ir.Value]
+) -> ir.Value:
     """A `kernel.reduce`; body(indices) returns the scalar of type `dtype` to combine."""
     attributes = {"kind": ir.StringAttr.get(kind), "extents": domain_attr(extents)}
     op = create(structured.ReduceOp, [], [scalar_type(dtype)], attributes, regions=1)

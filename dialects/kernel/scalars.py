@@ -23,7 +23,9 @@ def require_scalar(type_: ir.Type, allowed: Sequence[str], what: str) -> str:
 def require_index_operands(operands: Sequence[ir.Value]) -> None:
     """All operands must be of index type."""
     for operand in operands:
-        require(isinstance(operand.type, ir.IndexType), f"coordinates must be of index type, got '{operand.type}'")
+        require(
+            isinstance(operand.type, ir.IndexType), f"coordinates must be of index type, got '{operand.type}'"
+        )
 
 
 def _verify_function(function: ScalarFunction, op: ir.OpView) -> None:
@@ -91,7 +93,10 @@ class CastOp(Kernel.Operation, name="cast", traits=[ext.Pure]):
 def _verify_constant(op: ir.OpView) -> None:
     require_scalar(op.results[0].type, DTYPES, "result")
     value = op.value
-    require(isinstance(value, ir.FloatAttr | ir.IntegerAttr | ir.BoolAttr), f"value must be a number, got '{value}'")
+    require(
+        isinstance(value, ir.FloatAttr | ir.IntegerAttr | ir.BoolAttr),
+        f"value must be a number, got '{value}'",
+    )
     require(value.type == op.results[0].type, f"value has type '{value.type}', result '{op.results[0].type}'")
 
 
@@ -111,7 +116,10 @@ class ConstantOp(Kernel.Operation, name="constant", traits=[ext.Pure]):
 
 def _verify_to_index(op: ir.OpView) -> None:
     require_scalar(op.operands[0].type, INTEGERS, "operand")
-    require(isinstance(op.results[0].type, ir.IndexType), f"result must be of index type, got '{op.results[0].type}'")
+    require(
+        isinstance(op.results[0].type, ir.IndexType),
+        f"result must be of index type, got '{op.results[0].type}'",
+    )
     require_map(op.extent, 0, 1, "extent")
 
 

@@ -11,7 +11,15 @@ from ..definition import mixed_trailing_operands, trailing_operands
 from ..mlir import ext, ir
 from ..symbolic import Expr, IndexMap, product
 from ..types import DTYPES, HALVES, dims_of, dtype_of
-from ..verify import require, require_dims, require_dtype, require_map, require_same_type, require_tensor, verifier
+from ..verify import (
+    require,
+    require_dims,
+    require_dtype,
+    require_map,
+    require_same_type,
+    require_tensor,
+    verifier,
+)
 from .scalars import Kernel, require_index_operands, require_scalar
 
 REDUCE_KINDS = ("sum", "max", "min", "prod")
@@ -40,7 +48,10 @@ def _require_arguments(block: ir.Block, expected: Sequence[ir.Type | None]) -> N
 
 def _yielded(block: ir.Block) -> list[ir.Type]:
     operations = list(block.operations)
-    require(bool(operations) and operations[-1].operation.name == "kernel.yield", "the body must end in kernel.yield")
+    require(
+        bool(operations) and operations[-1].operation.name == "kernel.yield",
+        "the body must end in kernel.yield",
+    )
     return [value.type for value in operations[-1].operation.operands]
 
 
@@ -106,10 +117,12 @@ class RegionOp(Kernel.Operation, name="region", traits=[ext.Pure]):
 
 
 def _verify_reduce(op: ir.OpView) -> None:
-    require(op.kind.value in REDUCE_KINDS, f"kind must be one of {', '.join(REDUCE_KINDS)}, got \"{op.kind.value}\"")
+    require(
+        op.kind.value in REDUCE_KINDS, f'kind must be one of {", ".join(REDUCE_KINDS)}, got "{op.kind.value}"'
+    )
     extents = extents_of(op.extents)
     dtype = require_scalar(op.results[0].type, DTYPES, "result")
-    require(dtype != "i1" or op.kind.value in ("max", "min"), f"kind \"{op.kind.value}\" is not defined on i1")
+    require(dtype != "i1" or op.kind.value in ("max", "min"), f'kind "{op.kind.value}" is not defined on i1')
     block = _entry_block(op)
     _require_arguments(block, [None] * len(extents))
     _require_yield(block, [op.results[0].type])
@@ -170,11 +183,15 @@ def _used_dims(index_map: IndexMap) -> set[int]:
     return {position for position, dim in enumerate(index_map.dims) if dim in atoms}
 
 
-def _verify_side(op: ir.OpView, name: str, attr: ir.AffineMapAttr, operand: ir.Value, allowed: set[int]) -> None:
+def _verify_side(
+    op: ir.OpView, name: str, attr: ir.AffineMapAttr, operand: ir.Value, allowed: set[int]
+) -> None:
     domain = extents_of(op.domain)
     require_map(attr, len(domain), len(dims_of(operand.type)), f"{name}_map")
     outside = sorted(_used_dims(IndexMap.from_attr(attr, domain)) - allowed)
-    require(not outside, f"{name}_map uses dims that {name} does not have: {', '.join(f'd{d}' for d in outside)}")
+    require(
+        not outside, f"{name}_map uses dims that {name} does not have: {', '.join(f'd{d}' for d in outside)}"
+    )
 
 
 def _verify_contract(op: ir.OpView) -> None:
@@ -210,7 +227,9 @@ def _verify_contract_result(op: ir.OpView, domain: Sequence[Expr], kept: Sequenc
     results = IndexMap.from_attr(op.out_map, domain).results
     variables = IndexMap.identity(domain).dims
     wanted = {variables[position] for position in kept}
-    require(len(results) == len(wanted) and set(results) == wanted, "out_map must permute the batch, m and n dims")
+    require(
+        len(results) == len(wanted) and set(results) == wanted, "out_map must permute the batch, m and n dims"
+    )
     require(all(variable.extent is dim for variable, dim in zip(results, dims, strict=True)), "result dims do not "
             "match out_map")  # fmt: skip
 
@@ -258,7 +277,7 @@ def _verify_scatter(op: ir.OpView) -> None:
     base = op.operands[0].type
     base_dims = require_tensor(base, "base")
     require_same_type(base, op.results[0].type, "result type differs from the base's")
-    require(op.mode.value in SCATTER_MODES, f"mode must be \"set\" or \"add\", got \"{op.mode.value}\"")
+    require(op.mode.value in SCATTER_MODES, f'mode must be "set" or "add", got "{op.mode.value}"')
     block = _entry_block(op)
     _require_arguments(block, [*(operand.type for operand in op.operands), *[None] * len(extents)])
     i64 = ir.IntegerType.get_signless(64, op.context)

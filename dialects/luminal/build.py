@@ -120,7 +120,10 @@ def symbol_value(expr: Expr) -> ir.Value:
 
 
 def gather(
-    source: ir.Value, indices: Sequence[ir.Value], index_map: MapLike, dims: Sequence[Expr | int] | None = None
+    source: ir.Value,
+    indices: Sequence[ir.Value],
+    index_map: MapLike,
+    dims: Sequence[Expr | int] | None = None,
 ) -> ir.Value:
     """result[c] = source[map(c, indices[c])], clamped. The map's extents: result dims, then None per index."""
     attr, extents = _map_and_dims(index_map, dims, len(indices))

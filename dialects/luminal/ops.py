@@ -213,7 +213,7 @@ def _verify_scatter(op: ir.OpView) -> None:
         require_dtype(index.type, ("i64",), f"element type of index {position}")
         require_dims(index.type, update_dims, f"index {position}")
     require_map(op.map, len(update_dims) + len(indices), len(base_dims))
-    require(op.mode.value in SCATTER_MODES, f"mode must be \"set\" or \"add\", got \"{op.mode.value}\"")
+    require(op.mode.value in SCATTER_MODES, f'mode must be "set" or "add", got "{op.mode.value}"')
 
 
 @trailing_operands

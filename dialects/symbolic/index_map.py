@@ -137,7 +137,9 @@ class IndexMap:
                 raise ValueError(f"the map has {affine_map.n_dims} dims where {len(domain)} are expected")
             dims = dim_vars(domain)
             symbols = current_symbols(affine_map.n_symbols) if symbols is None else known
-            found = IndexMap(domain, tuple(from_affine(result, dims, symbols) for result in affine_map.results))
+            found = IndexMap(
+                domain, tuple(from_affine(result, dims, symbols) for result in affine_map.results)
+            )
             if len(_READ) > _READ_LIMIT:
                 _READ.clear()
             _READ[key] = found

@@ -45,7 +45,8 @@ def evaluate_map(
     values: dict[Atom, np.ndarray | int] = {**symbols, **dict(zip(index_map.dims, coordinates, strict=True))}
     with np.errstate(all="ignore"):
         return [
-            np.asarray(result.evaluate(values, np.minimum, np.maximum), np.int64) for result in index_map.results
+            np.asarray(result.evaluate(values, np.minimum, np.maximum), np.int64)
+            for result in index_map.results
         ]
 
 
@@ -54,7 +55,9 @@ def entry_function(module_or_func: ir.Module | ir.Operation | ir.OpView) -> ir.O
     operation = module_or_func.operation
     if operation.name == "func.func":
         return operation.opview
-    functions = [op for op in operation.regions[0].blocks[0].operations if isinstance(op, func_dialect.FuncOp)]
+    functions = [
+        op for op in operation.regions[0].blocks[0].operations if isinstance(op, func_dialect.FuncOp)
+    ]
     named = [function for function in functions if function.name.value == "main"]
     if not named and len(functions) != 1:
         raise InputError("the module has no function @main")
@@ -62,7 +65,9 @@ def entry_function(module_or_func: ir.Module | ir.Operation | ir.OpView) -> ir.O
 
 
 def run_entry(
-    module_or_func: ir.Module | ir.Operation | ir.OpView, args: Sequence[np.ndarray], handlers: Mapping[str, Handler]
+    module_or_func: ir.Module | ir.Operation | ir.OpView,
+    args: Sequence[np.ndarray],
+    handlers: Mapping[str, Handler],
 ) -> list[np.ndarray]:
     """Run a function on boundary arrays. InputError if they do not fit the arguments' types."""
     function = entry_function(module_or_func)

@@ -47,7 +47,9 @@ class Body:
         self.shape = shape
         self.values: dict[ir.Value, np.ndarray | Local] = {}
 
-    def run(self, block: ir.Block, tensors: Sequence[np.ndarray], scalars: Sequence[np.ndarray] = ()) -> list[np.ndarray]:
+    def run(
+        self, block: ir.Block, tensors: Sequence[np.ndarray], scalars: Sequence[np.ndarray] = ()
+    ) -> list[np.ndarray]:
         """Bind the block's arguments (tensors, an index per new axis, scalars), evaluate, return what it yields."""
         arguments = list(block.arguments)
         self.values.update(zip(arguments, tensors, strict=False))
@@ -109,7 +111,12 @@ def _load(body: Body, op: ir.OpView) -> np.ndarray:
 
 
 def _read_tensor(
-    tensor: np.ndarray, lead: list[np.ndarray], coordinates: list[np.ndarray], masked: bool, depth: int, op: ir.OpView
+    tensor: np.ndarray,
+    lead: list[np.ndarray],
+    coordinates: list[np.ndarray],
+    masked: bool,
+    depth: int,
+    op: ir.OpView,
 ) -> np.ndarray:
     sizes = tensor.shape[len(lead) :]
     shape = np.broadcast_shapes((1,) * depth, *(c.shape for c in (*lead, *coordinates)))
@@ -161,7 +168,9 @@ def _constant(body: Body, op: ir.OpView) -> np.ndarray:
 def _scalar_function(body: Body, op: ir.OpView) -> np.ndarray:
     function = K.scalar_function_of(op)
     if function is None:
-        raise RuntimeFailure(f"the reference interpreter does not know '{op.operation.name}' at {op.location}")
+        raise RuntimeFailure(
+            f"the reference interpreter does not know '{op.operation.name}' at {op.location}"
+        )
     operands = [body.read(operand) for operand in op.operands]
     if function.name == "select":
         return np.where(*operands)
@@ -218,7 +227,12 @@ def _contract(frame: Frame, op: ir.OpView) -> list[np.ndarray]:
 
 
 def _read_side(
-    frame: Frame, op: ir.OpView, attr: ir.AffineMapAttr, tensor: np.ndarray, dims: list[int], shape: tuple[int, ...]
+    frame: Frame,
+    op: ir.OpView,
+    attr: ir.AffineMapAttr,
+    tensor: np.ndarray,
+    dims: list[int],
+    shape: tuple[int, ...],
 ) -> np.ndarray:
     """An operand on the grid of the domain dims it has, in that order."""
     grid: list[np.ndarray] = []

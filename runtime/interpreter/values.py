@@ -39,8 +39,10 @@ def decode(array: np.ndarray, dtype: str, name: str) -> np.ndarray:
 def encode(values: np.ndarray, dtype: str) -> np.ndarray:
     """A compute array as a boundary array (contiguous, not shared)."""
     if dtype == "bf16":
-        return (np.ascontiguousarray(values, np.float32).view(np.uint32) >> 16).astype(np.uint16).reshape(
-            np.shape(values)
+        return (
+            (np.ascontiguousarray(values, np.float32).view(np.uint32) >> 16)
+            .astype(np.uint16)
+            .reshape(np.shape(values))
         )
     return np.array(values, NUMPY_DTYPES[dtype], order="C")
 
