@@ -1,6 +1,7 @@
 """Nodes as code: every value in the outermost scope that knows its coordinates, scalar or vector.
 
-A value is a vector when it varies with the coordinate of the vector loop around it; scalars are broadcast where a vector
+A value is a vector when it varies with the coordinate of the vector loop around it; scalars are broadcast
+where a vector
 needs them. Reductions and locals bring loops of their own: see `loops`.
 """
 

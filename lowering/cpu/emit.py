@@ -1,8 +1,11 @@
 """A text builder for one CPU kernel: fresh names, pooled constants, and scopes that code is hoisted out of.
 
-Kernels are written as MLIR text in the `arith`, `math`, `vector`, `scf` and `llvm` dialects, which parses faster
-than the same ops build through bindings. A `Scope` is a straight piece of code (a loop body, say) that collects its
-lines and hands them to its parent when it is closed. Until then, code may still be added to the parent, and comes to
+Kernels are written as MLIR text in the `arith`, `math`, `vector`, `scf` and `llvm` dialects, which parses
+faster
+than the same ops build through bindings. A `Scope` is a straight piece of code (a loop body, say) that
+collects its
+lines and hands them to its parent when it is closed. Until then, code may still be added to the parent, and
+comes to
 stand *before* the scope: that is how a value is put at the shallowest loop that knows its indices.
 """
 
@@ -18,7 +21,8 @@ from .abi import ENTRY, SIGNATURE
 from .target import Target, host_target
 
 Names = tuple[str, ...]
-"""SSA names of one value: one name if it is a scalar, one per vector of the unrolled vector loop otherwise."""
+"""SSA names of one value: one name if it is a scalar, one per vector of the unrolled vector loop otherwise.
+"""
 
 COMPUTE = {"f64": "f64", "f32": "f32", "f16": "f32", "bf16": "f32", "i64": "i64", "i32": "i32", "i1": "i1"}
 """The type a scalar of each dtype has inside a kernel. Half types are f32 values that a half can hold."""
@@ -38,7 +42,8 @@ def type_text(element: str, lanes: int) -> str:
 class VectorLoop:
     """How a loop is vectorised: `count` vectors of `lanes` consecutive values of `atom` at once.
 
-    mask: name of a `vector<lanes x i1>` that is true where a lane is inside the loop's range, None if all are.
+    mask: name of a `vector<lanes x i1>` that is true where a lane is inside the loop's range, None if all
+    are.
     aligned: the first index of each vector is a multiple of `lanes`.
     """
 
@@ -94,7 +99,9 @@ class Scope:
         mask: str | None = None,
         aligned: bool = False,
     ) -> None:
-        """Give an index `len(names)` vectors of consecutive values; `names` are the first of each, i64 scalars."""
+        """Give an index `len(names)` vectors of consecutive values; `names` are the first of each, i64
+        scalars.
+        """
         self.own.add(atom)
         self.bound[atom] = tuple(names)
         self.vector = VectorLoop(atom, lanes, len(names), mask, aligned)

@@ -1,4 +1,5 @@
-"""Integer expressions as code: offsets and coordinates, scalar or one per lane, each part in the outermost scope.
+"""Integer expressions as code: offsets and coordinates, scalar or one per lane, each part in the outermost
+scope.
 
 Also what can be told of an expression without code: by how much it grows from lane to lane.
 """
@@ -37,7 +38,9 @@ def _nodes(scope: Scope) -> dict[DimVar, Node]:
 
 
 def scalar_index(scope: Scope, expr: Expr, vector: int = 0) -> str:
-    """The value of `expr` as an i64; where it depends on the vector loop, at lane 0 of vector number `vector`."""
+    """The value of `expr` as an i64; where it depends on the vector loop, at lane 0 of vector number
+    `vector`.
+    """
     if expr.is_const:
         return scope.kernel.index_constant(expr.value)
     dependences = expression_dependences(scope, expr)
@@ -214,9 +217,11 @@ def _vector_atom(scope: Scope, atom: Atom, loop: VectorLoop, vector: int) -> str
 
 
 def lane_stride(scope: Scope, expr: Expr, loop: VectorLoop) -> Expr | None:
-    """By how much `expr` grows from lane to lane, the same for all lanes of a vector; None if there is no such number.
+    """By how much `expr` grows from lane to lane, the same for all lanes of a vector; None if there is no
+    such number.
 
-    Besides linear expressions this finds those like (d + 32) mod 64 that wrap between vectors only, never inside one.
+    Besides linear expressions this finds those like (d + 32) mod 64 that wrap between vectors only, never
+    inside one.
     """
     for atom in expr.atoms():
         node = _nodes(scope).get(atom) if isinstance(atom, DimVar) else None

@@ -1,7 +1,9 @@
 """Loops of a kernel: vector loops with their tails, reductions, and locals.
 
-A reduction that varies with the vector loop around it keeps vector accumulators over scalar loops. Any other one gets a
-vector loop of its own with several accumulators, combined at the end. Long float sums are cut into blocks, whose sums are
+A reduction that varies with the vector loop around it keeps vector accumulators over scalar loops. Any other
+one gets a
+vector loop of its own with several accumulators, combined at the end. Long float sums are cut into blocks,
+whose sums are
 added up in turn: the error grows with the number of blocks plus their length, not with the product.
 """
 
@@ -45,10 +47,12 @@ def weight(block: Block) -> int:
     return total
 
 
-def unroll(block: Block, target_registers: int) -> int:
-    """How many vectors to work on at once: more for light bodies, which are bound by latency."""
-    load = weight(block) * (32 // target_registers)
-    return 4 if load <= 40 else 2 if load <= 90 else 1
+def unroll(block: Block) -> int:
+    """How many vectors to work on at once. Interleaved, their chains of dependent steps hide each other's
+    latency.
+    """
+    load = weight(block)
+    return 4 if load <= 64 else 2 if load <= 160 else 1
 
 
 def vector_loops(
@@ -64,7 +68,8 @@ def vector_loops(
 ) -> list[str]:
     """A loop over `atom` in [lower, upper) by `count` vectors at a time, then the rest vector by vector.
 
-    `bounds` are the names of lower (a multiple of `lanes`) and upper; `length` is the extent of the atom, from which
+    `bounds` are the names of lower (a multiple of `lanes`) and upper; `length` is the extent of the atom,
+    from which
     divisibility is seen. `carried` has `count` values of type `kind`, or none.
     """
     lower, upper = bounds
@@ -165,7 +170,9 @@ class Reduction:
         return emit_op(scope, self.op, lanes, self.dtype, (value, accumulator))
 
     def step(self, loop: VectorLoop | None, own: bool) -> Accumulate:
-        """One step of the innermost loop: on vectors of the loop outside, of a loop of its `own`, or on scalars."""
+        """One step of the innermost loop: on vectors of the loop outside, of a loop of its `own`, or on
+        scalars.
+        """
 
         def emit(scope: Scope, accumulators: Names) -> Sequence[str]:
             around = scope.vector if own else loop
@@ -264,7 +271,7 @@ def _own_lanes(kernel: Kernel, loops: Loops) -> int:
 
 
 def _own_count(kernel: Kernel, loops: Loops, lanes: int) -> int:
-    count = unroll(loops.block, kernel.target.registers)
+    count = unroll(loops.block)
     extent = full_extent(loops.atoms[-1])
     while count > 1 and extent.is_const and extent.value < lanes * count:
         count //= 2

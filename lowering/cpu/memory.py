@@ -64,7 +64,8 @@ def load_vector(scope: Scope, pointer: str, offset: str, dtype: str, lanes: int,
         value = scope.assign(f"llvm.load {where} {{alignment = {BYTES[dtype]} : i64}} : !llvm.ptr -> {kind}")
     else:
         value = scope.assign(
-            f"llvm.intr.masked.load {where}, {mask}, {_zero(scope, dtype, lanes)} {{alignment = {BYTES[dtype]} : i32}}"
+            f"llvm.intr.masked.load {where}, {mask}, {_zero(scope, dtype, lanes)}"
+            f" {{alignment = {BYTES[dtype]} : i32}}"
             f" : (!llvm.ptr, {type_text('i1', lanes)}, {kind}) -> {kind}"
         )
     return to_compute(scope, dtype, lanes, value)
@@ -74,11 +75,13 @@ def gather(scope: Scope, pointer: str, offsets: str, dtype: str, lanes: int, mas
     """The elements whose numbers are in the vector `offsets`; 0 where the mask is false."""
     kind, pointers = type_text(MEMORY[dtype], lanes), type_text("!llvm.ptr", lanes)
     where = scope.assign(
-        f"llvm.getelementptr {pointer}[{offsets}] : (!llvm.ptr, {type_text('i64', lanes)}) -> {pointers}, {MEMORY[dtype]}"
+        f"llvm.getelementptr {pointer}[{offsets}] : (!llvm.ptr, {type_text('i64', lanes)})"
+        f" -> {pointers}, {MEMORY[dtype]}"
     )
     mask = mask or scope.kernel.constant("i1", 1, lanes)
     value = scope.assign(
-        f"llvm.intr.masked.gather {where}, {mask}, {_zero(scope, dtype, lanes)} {{alignment = {BYTES[dtype]} : i32}}"
+        f"llvm.intr.masked.gather {where}, {mask}, {_zero(scope, dtype, lanes)}"
+        f" {{alignment = {BYTES[dtype]} : i32}}"
         f" : ({pointers}, {type_text('i1', lanes)}, {kind}) -> {kind}"
     )
     return to_compute(scope, dtype, lanes, value)
@@ -102,8 +105,10 @@ def emit_store(
     mask: str | None = None,
     nontemporal: bool = False,
 ) -> None:
-    """Store values (in compute type) at element numbers `offsets`: one offset per value, or that of the first of
-    consecutive vectors. `lanes` is 0 for a scalar. A nontemporal store needs an address aligned to the vector.
+    """Store values (in compute type) at element numbers `offsets`: one offset per value, or that of the first
+    of
+    consecutive vectors. `lanes` is 0 for a scalar. A nontemporal store needs an address aligned to the
+    vector.
     """
     if isinstance(offsets, str):
         first = offsets

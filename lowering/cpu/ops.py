@@ -1,6 +1,7 @@
 """The scalar functions of the `kernel` dialect as code, on scalars or on vectors of any length.
 
-Half types are f32 values here: an op computes in f32, and its result is rounded to the half type. No integer op can trap.
+Half types are f32 values here: an op computes in f32, and its result is rounded to the half type. No integer
+op can trap.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _extreme(predicate: str, integer_op: str, bool_op: str) -> Emitter:
     def emit(o: Operation, a: str, b: str) -> str:
         if not o.is_float:
             return o.arith(bool_op if o.dtype == "i1" else integer_op, a, b)
-        # The first selection is one machine instruction, which gives b if either is NaN; the second keeps a's NaN.
+        # The first selection is one instruction, which gives b if either is NaN; the second keeps a's NaN.
         best = o.select(o.arith(f"cmpf {predicate},", a, b), a, b)
         return o.select(o.arith("cmpf uno,", a, a), a, best)
 

@@ -1,7 +1,9 @@
 """`kernel.region` on the CPU: one function that computes its thread's share of the domain.
 
-The domain's coordinates but the last make rows, shared out evenly among the threads; vectors run along the last one.
-If there are few rows, each row is cut into one piece per thread as well. Results too large for the cache are stored around it.
+The domain's coordinates but the last make rows, shared out evenly among the threads; vectors run along the
+last one.
+If there are few rows, each row is cut into one piece per thread as well. Results too large for the cache are
+stored around it.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...dialects.mlir import ir
-from ...dialects.symbolic import ONE, ZERO, DimVar, Expr, Sym, as_expr, product, symbols_in_scope
+from ...dialects.symbolic import ONE, ZERO, Expr, Sym, as_expr, product, symbols_in_scope
 from ...dialects.types import dtype_of
 from .abi import LoweredKernel
 from .body import full_extent
@@ -79,7 +81,7 @@ class _Domain:
         self.count = self._unrolling()
 
     def _unrolling(self) -> int:
-        count = unroll(self.body.block, self.kernel.target.registers)
+        count = unroll(self.body.block)
         if self.vector is not None:
             high = full_extent(self.vector).bounds()[1]
             while count > 1 and high is not None and high < self.lanes * count:
@@ -196,7 +198,6 @@ class _Domain:
     def _stream(self, scope: Scope, bounds: tuple[str, str], step: object) -> tuple[str, str]:
         """The loop that stores around the cache, if the result is large and aligned; returns what is left."""
         assert self.vector is not None
-        kernel = self.kernel
         lower, upper = bounds
         middle = block_end(scope, lower, upper, self.lanes * self.count)
         end = scope.assign(f"arith.select {self._stream_condition()}, {middle}, {lower} : i64")

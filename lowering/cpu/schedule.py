@@ -1,6 +1,7 @@
 """Loop decisions for a kernel body: which coordinates are really one, and which one the vectors run along.
 
-Adjacent coordinates that every access steps through as if they were one are merged, with symbolic sizes too, so that a
+Adjacent coordinates that every access steps through as if they were one are merged, with symbolic sizes too,
+so that a
 contiguous elementwise kernel of any rank is one flat loop.
 """
 
@@ -27,7 +28,8 @@ from .tree import (
 
 
 def simplify(body: Body, reader: Reader) -> None:
-    """Drop coordinates that are always 0 and merge those that are one, in the domain and in every inner loop."""
+    """Drop coordinates that are always 0 and merge those that are one, in the domain and in every inner loop.
+    """
     body.indices = _simplify_atoms(body, reader, body.indices)
     for node in list(body.nodes()):
         if isinstance(node.data, Loops):
@@ -109,7 +111,8 @@ def loads(block: Block) -> list[Access]:
 
 
 def _best_last(loops: Loops) -> tuple[DimVar, ...]:
-    """The coordinates of a reduction with the one of the best strides innermost; their order means nothing."""
+    """The coordinates of a reduction with the one of the best strides innermost; their order means nothing.
+    """
     if len(loops.atoms) < 2:
         return loops.atoms
 

@@ -1,7 +1,10 @@
-"""From the block of a `kernel` op to a small graph that is easy to schedule: nodes, loops, and linear accesses.
+"""From the block of a `kernel` op to a small graph that is easy to schedule: nodes, loops, and linear
+accesses.
 
-Coordinates of the domain, of reductions and of locals each become a `DimVar` of their own; an access to a tensor becomes
-one expression for the offset of the element. `dependences` of a node are the coordinates that its value changes with.
+Coordinates of the domain, of reductions and of locals each become a `DimVar` of their own; an access to a
+tensor becomes
+one expression for the offset of the element. `dependences` of a node are the coordinates that its value
+changes with.
 """
 
 from __future__ import annotations
@@ -83,7 +86,8 @@ class Node:
 
 @dataclass
 class Body:
-    """A whole kernel op: its tensors (operands in order), the coordinates of its domain, and what it computes.
+    """A whole kernel op: its tensors (operands in order), the coordinates of its domain, and what it
+    computes.
 
     index_nodes: the nodes whose value is a coordinate read from memory, by the DimVar that stands for it.
     accumulator: the accumulator of a contraction's epilogue.
@@ -127,7 +131,8 @@ class Reader:
         return DimVar(self.counter - 1, extent)
 
     def body(self, operation: ir.Operation, extents: Sequence[Expr], accumulator: str | None = None) -> Body:
-        """The body of a kernel op whose block has operands, one index per extent, and maybe an accumulator."""
+        """The body of a kernel op whose block has operands, one index per extent, and maybe an accumulator.
+        """
         block = operation.regions[0].blocks[0]
         arguments = list(block.arguments)
         operands = list(operation.operands)
@@ -255,7 +260,9 @@ def depend(nodes: Sequence[Node]) -> frozenset[DimVar]:
 
 
 def dependences_of(expr: Expr, index_nodes: dict[DimVar, Node]) -> frozenset[DimVar]:
-    """The coordinates that an expression depends on; an index read from memory counts as what it was read with."""
+    """The coordinates that an expression depends on; an index read from memory counts as what it was read
+    with.
+    """
     found: set[DimVar] = set()
     for atom in expr.atoms():
         if isinstance(atom, DimVar):

@@ -1,11 +1,15 @@
 """Vector maths of luminal's own: elementary functions of f32 vectors and scalars in `arith` and `math` ops.
 
-Upstream `math` functions on vectors end as one libm call per element, 10 to 50 times slower. These here use a handful of
-fused multiply-adds, on any target, with NaN, infinities, signed zeros and denormals as in C. Largest errors in units in the
-last place: exp, exp2, log, log2, sin and cos 2; sigmoid 3; tanh and erf 6 (3.5e-7, next to 1). f64 goes to libm, which is exact
+Upstream `math` functions on vectors end as one libm call per element, 10 to 50 times slower. These here use a
+handful of
+fused multiply-adds, on any target, with NaN, infinities, signed zeros and denormals as in C. Largest errors
+in units in the
+last place: exp, exp2, log, log2, sin and cos 2; sigmoid 3; tanh and erf 6 (3.5e-7, next to 1). f64 goes to
+libm, which is exact
 to the last place.
 
-Sources: Cody and Waite, Software Manual for the Elementary Functions (range reduction); Moshier's Cephes (log, sin, cos);
+Sources: Cody and Waite, Software Manual for the Elementary Functions (range reduction); Moshier's Cephes
+(log, sin, cos);
 the coefficients of exp, exp2, tanh and erf are minimax fits made for these ranges.
 """
 
@@ -52,7 +56,8 @@ _ERF_Q = (
 
 
 class Maths:
-    """Writes arithmetic on values of `lanes` elements (0: scalars) of the float type `element` into a scope."""
+    """Writes arithmetic on values of `lanes` elements (0: scalars) of the float type `element` into a scope.
+    """
 
     def __init__(self, scope: Scope, lanes: int, element: str = "f32") -> None:
         self.scope = scope
@@ -132,7 +137,9 @@ class Maths:
 
 
 def _scale(m: Maths, x: str, exponent: str) -> str:
-    """x * 2**exponent in two exact steps and one rounding, so denormal results round once; exponent is an integer."""
+    """x * 2**exponent in two exact steps and one rounding, so denormal results round once; exponent is an
+    integer.
+    """
     half = m.int("shrsi", exponent, m.whole(1))
     for part in (half, m.int("subi", exponent, half)):
         power = m.int("shli", m.int("addi", part, m.whole(127)), m.whole(23))
@@ -207,7 +214,8 @@ def log2(m: Maths, x: str) -> str:
 
 
 def _trigonometric(m: Maths, x: str, quarter: int, libm: str) -> str:
-    """sin(x + quarter * pi/2): reduce to [-pi/4, pi/4], then one of two polynomials; libm for large angles."""
+    """sin(x + quarter * pi/2): reduce to [-pi/4, pi/4], then one of two polynomials; libm for large angles.
+    """
     magnitude = m.float("math.absf", x)
     large = m.compare("ogt", magnitude, m.constant(_LARGE_ANGLE))
     whole, quadrant = _round(m, m.mul(x, m.constant(0.6366197723675814)))
