@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from . import composite, dtypes
 from .builder import Builder, Operand, Tensor
-from .pointwise import float_floor_divide, true_divide
+from .pointwise import true_divide
 from .promotion import in_opmath, promoted, result_dtype
 from .registry import Unsupported, converter
 
@@ -42,15 +42,36 @@ def integer_trunc_divide(b: Builder, a: Tensor, c: Tensor) -> Tensor:
     return b.add(integer_floor_divide(b, a, c), b.cast(b.mul(negative, inexact), a.dtype))
 
 
+def rounded_quotient(b: Builder, a: Tensor, c: Tensor) -> Tensor:
+    """a / c rounded correctly in f32: in f64 the product with a reciprocal is precise enough to decide every
+    f32 rounding (6 / 3 must not fall below 2). In f64 itself it can be one unit off."""
+    return b.cast(composite.div(b, b.cast(a, "f64"), b.cast(c, "f64")), a.dtype)
+
+
+def float_floor_divide(b: Builder, x: Tensor, other: Tensor) -> Tensor:
+    """Floor of the exact quotient, with eager's results for 0, inf and signs (c10::div_floor_floating)."""
+    quotient = rounded_quotient(b, x, other)
+    remainder = composite.fmod(b, x, other)
+    whole = rounded_quotient(b, composite.sub(b, x, remainder), other)
+    opposite = composite.ne(b, b.less_than(other, 0), b.less_than(remainder, 0))
+    adjust = b.mul(composite.ne(b, remainder, 0), opposite)
+    whole = composite.select(b, adjust, composite.sub(b, whole, 1), whole)
+    lower = composite.floor(b, whole)
+    rounded = composite.select(b, b.less_than(0.5, composite.sub(b, whole, lower)), b.add(lower, 1), lower)
+    zero = composite.select(b, composite.signbit(b, quotient), -0.0, b.full(x.shape, 0.0, x.dtype))
+    result = composite.select(b, composite.eq(b, whole, 0), zero, rounded)
+    return composite.select(b, composite.eq(b, other, 0), quotient, result)
+
+
 def float_trunc_divide(b: Builder, x: Operand, other: Operand, dtype: str) -> Tensor:
-    """trunc(x / other). The quotient must be rounded correctly first (6 / 3 must not fall below 2), so f32
-    divides in f64, where the product with a reciprocal is precise enough to decide every f32 rounding. Halves
-    round the quotient to their own precision, unless the divisor is a scalar; so does eager."""
+    """trunc(x / other). Halves round the quotient to their own precision first, unless the divisor is a
+    scalar; so does eager."""
+    wide = dtypes.opmath(dtype)
     left, right = promoted(b, dtype, x, other)
-    quotient = composite.div(b, b.cast(left, "f64"), b.cast(right, "f64"))
-    by_scalar = not (isinstance(other, Tensor) and other.rank)
-    rounded = b.cast(quotient, dtypes.opmath(dtype) if by_scalar else dtype)
-    return b.cast(composite.trunc(b, b.cast(rounded, dtypes.opmath(dtype))), dtype)
+    quotient = rounded_quotient(b, b.cast(left, wide), b.cast(right, wide))
+    if isinstance(other, Tensor) and other.rank:
+        quotient = b.cast(b.cast(quotient, dtype), wide)
+    return b.cast(composite.trunc(b, quotient), dtype)
 
 
 def divide(b: Builder, x: Operand, other: Operand, mode: str | None) -> Tensor:

@@ -102,26 +102,6 @@ def true_divide(b: Builder, x: Operand, other: Operand) -> Tensor:
     return in_opmath(b, composite.div, float_dtype(x, other), x, other)
 
 
-def float_floor_divide(b: Builder, x: Tensor, other: Tensor) -> Tensor:
-    """c10::div_floor_floating: the floor of the exact quotient, with eager's results for 0, inf and signs."""
-    quotient = composite.div(b, x, other)
-    remainder = composite.fmod(b, x, other)
-    whole = composite.div(b, composite.sub(b, x, remainder), other)
-    opposite = composite.ne(b, b.less_than(other, 0), b.less_than(remainder, 0))
-    adjust = b.mul(composite.ne(b, remainder, 0), opposite)
-    whole = composite.select(b, adjust, composite.sub(b, whole, 1), whole)
-    lower = composite.floor(b, whole)
-    rounded = composite.select(b, b.less_than(0.5, composite.sub(b, whole, lower)), b.add(lower, 1), lower)
-    zero = composite.select(b, composite.signbit(b, quotient), -0.0, b.full(x.shape, 0.0, x.dtype))
-    result = composite.select(b, composite.eq(b, whole, 0), zero, rounded)
-    return composite.select(b, composite.eq(b, other, 0), quotient, result)
-
-
-def float_trunc_divide(b: Builder, x: Tensor, other: Tensor) -> Tensor:
-    """trunc(x / other)"""
-    return composite.trunc(b, composite.div(b, x, other))
-
-
 @converter("torch.aten.div.Tensor", "torch.aten.div.Scalar", "torch.aten.true_divide.Tensor")
 def convert_div(b: Builder, x: Tensor, other: Operand) -> Tensor:
     return true_divide(b, x, other)
