@@ -156,9 +156,10 @@ def _type_dims(text: str) -> tuple[int | None, ...]:
 
 
 def source_place(location: ir.Location) -> str:
-    """`file:line` of the user's code that made an op, or an empty string."""
-    match = re.search(r'"([^"]+)":(\d+)', str(location))
-    return f"{match.group(1)}:{match.group(2)}" if match else ""
+    """`file:line` of the code that made an op, the user's own before PyTorch's; empty if it is not known."""
+    frames = re.findall(r'"([^"]+)":(\d+)', str(location))
+    own = [frame for frame in frames if "/torch/" not in frame[0]]
+    return ":".join((own or frames)[0]) if frames else ""
 
 
 class _Conversion:

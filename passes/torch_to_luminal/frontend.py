@@ -124,7 +124,8 @@ def import_exported_program(
         for spec in signature.input_specs
         if isinstance(spec.arg, ConstantArgument)
     }
-    return _import_graph(program.graph_module, placeholders, writes, fixed, context, keep_text)
+    ranges = program.range_constraints
+    return _import_graph(program.graph_module, placeholders, writes, fixed, ranges, context, keep_text)
 
 
 def _state(program: torch.export.ExportedProgram, target: str) -> torch.Tensor:
@@ -159,7 +160,7 @@ def import_fx_graph(
         placeholders[node.name] = _Placeholder(
             kind, position, tensor, node.name if tensor is not None else None
         )
-    return _import_graph(module, placeholders, None, {}, context, keep_text)
+    return _import_graph(module, placeholders, None, {}, {}, context, keep_text)
 
 
 def _import_graph(
@@ -167,6 +168,7 @@ def _import_graph(
     placeholders: dict[str, _Placeholder],
     writes: Sequence[str | None] | None,
     fixed: Mapping[str, Any],
+    ranges: Mapping[Any, Any],
     context: ir.Context | None,
     keep_text: bool,
 ) -> ImportedProgram:
@@ -174,7 +176,7 @@ def _import_graph(
     for name, tensor in lifted.items():
         placeholders[name] = _Placeholder("weight", None, tensor, name)
     inputs = [node for node in graph.nodes if node.op == "placeholder"]
-    symbols = ShapeSymbols([node.meta.get("val") for node in inputs])
+    symbols = ShapeSymbols([node.meta.get("val") for node in inputs], ranges)
     context = context or mlir.context()
     torch_dialect.register_dialect(context)
     importer = FxImporter(context=context, config_check=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -18,10 +18,14 @@ _UNBOUNDED = 2**62
 
 
 class ShapeSymbols:
-    """All symbols that the values of the placeholders mention, in order of appearance."""
+    """All symbols that the values of the placeholders mention, in order of appearance.
 
-    def __init__(self, values: Sequence[Any]) -> None:
+    `ranges` (an ExportedProgram's range constraints) go before the ranges that tracing assumed.
+    """
+
+    def __init__(self, values: Sequence[Any], ranges: Mapping[Any, Any]) -> None:
         self._symbols: dict[sympy.Symbol, Sym] = {}
+        self._ranges = ranges
         for value in values:
             for size in _sizes(value):
                 self._collect(size)
@@ -30,7 +34,8 @@ class ShapeSymbols:
         environment = size.node.shape_env
         for symbol in sorted(size.node.expr.free_symbols, key=str):
             if symbol not in self._symbols:
-                bounds = environment.var_to_range.get(symbol) if environment is not None else None
+                assumed = environment.var_to_range.get(symbol) if environment is not None else None
+                bounds = self._ranges.get(symbol, assumed)
                 low = _integer(bounds.lower, 0) if bounds is not None else 0
                 high = _integer(bounds.upper, None) if bounds is not None else None
                 self._symbols[symbol] = Sym(len(self._symbols), max(low or 0, 0), high)

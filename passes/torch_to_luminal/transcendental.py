@@ -130,7 +130,8 @@ def acosh(b: Builder, x: Tensor) -> Tensor:
     t = composite.sub(b, x, 1)
     small = log1p(b, b.add(t, b.sqrt(b.mul(t, b.add(t, 2)))))
     large = b.add(composite.log(b, x), math.log(2))
-    return composite.select(b, b.less_than(1e9, x), large, small)
+    result = composite.select(b, b.less_than(1e9, x), large, small)
+    return composite.select(b, b.less_than(x, 1), math.nan, result)
 
 
 def atanh(b: Builder, x: Tensor) -> Tensor:
