@@ -1,4 +1,4 @@
-"""Writes `arith`, `scf`, `memref` and `gpu` ops at the current insertion point, and index arithmetic from expressions.
+"""Writes `arith`, `scf`, `memref` and `gpu` ops, and index arithmetic from symbolic expressions.
 
 Nothing is folded or shared here: canonicalization and CSE run over the finished kernel.
 """
@@ -24,7 +24,7 @@ class Builder:
         # Coordinates made here must not be mistaken for those of the kernel's own maps.
         self._fresh = count(1 << 20)
 
-    # -- ops ----------------------------------------------------------------------------------------------------
+    # -- ops --------------------
 
     def op(
         self,
@@ -80,7 +80,7 @@ class Builder:
         """Between `index` and integers."""
         return value if value.type == type_ else self.op("arith.index_cast", [value], type_)
 
-    # -- control flow -------------------------------------------------------------------------------------------
+    # -- control flow --------------------
 
     def loop(
         self,
@@ -123,7 +123,7 @@ class Builder:
             scf.YieldOp([otherwise()])
         return branch.results[0]
 
-    # -- index expressions --------------------------------------------------------------------------------------
+    # -- index expressions --------------------
 
     def coordinate(self, value: ir.Value, extent: Expr | None) -> DimVar:
         """A new coordinate whose value is `value`, known to lie in [0, extent)."""

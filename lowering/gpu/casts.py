@@ -11,7 +11,7 @@ _WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16, "i64": 64, "i32": 32, "i1
 
 
 def emit_cast(b: Builder, value: ir.Value, target: str) -> ir.Value:
-    """`value` as dtype `target`: float to int truncates (NaN and out of range give INT_MIN), to bool is x != 0."""
+    """`value` as dtype `target`: float to int truncates (INT_MIN if out of range), to bool is x != 0."""
     source = dtype_of(value.type)
     if source == target:
         return value

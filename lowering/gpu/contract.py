@@ -1,7 +1,7 @@
 """`kernel.contract` on a GPU: each block computes a square tile of the result from tiles in shared memory.
 
-The m, n and k dims are each treated as one flat dim, so that any number of them, with any maps, is the same kernel.
-Half types are staged and accumulated in f32.
+The m, n and k dims are each treated as one flat dim, so that any number of them, with any maps, is the same
+kernel. Half types are staged and accumulated in f32.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _ContractLowering:
         self._store(self._accumulate())
         return Grid(blocks, THREADS)
 
-    # -- the two operands ---------------------------------------------------------------------------------------
+    # -- the two operands --------------------
 
     def _lhs_index(self, row: Expr, depth: Expr) -> Expr:
         rows, depths = delinearize(row, self.m.extents), delinearize(depth, self.k.extents)
@@ -92,7 +92,7 @@ class _ContractLowering:
     def _map(self, name: str) -> IndexMap:
         return IndexMap.from_attr(self.op.attributes[name], self.domain)
 
-    # -- the main loop ------------------------------------------------------------------------------------------
+    # -- the main loop --------------------
 
     def _accumulate(self) -> list[ir.Value]:
         b, count = self.b, (self.tile // SIDE) ** 2
@@ -171,7 +171,7 @@ class _ContractLowering:
             return self.b.op("math.fma", [lhs, rhs, total])
         return self.b.op("arith.addi", [total, self.b.op("arith.muli", [lhs, rhs])])
 
-    # -- epilogue -----------------------------------------------------------------------------------------------
+    # -- epilogue --------------------
 
     def _store(self, totals: list[ir.Value]) -> None:
         block = self.op.regions[0].blocks[0]

@@ -24,7 +24,7 @@ def extents_of(op: ir.Operation, attribute: str) -> tuple[Expr, ...]:
 
 
 class BodyEmitter:
-    """Emits one body into `kernel`. Tensors are bound by `memories`, scalars by `values`, indices by `indices`."""
+    """Emits one body into `kernel`; `memories`, `values` and `indices` bind tensors, scalars and indices."""
 
     def __init__(self, kernel: KernelFunction, placement: Placement, options: SimtOptions) -> None:
         self.kernel = kernel
@@ -53,7 +53,7 @@ class BodyEmitter:
         """The values that a region ends with."""
         return [self.values[operand] for operand in terminator.operands]
 
-    # -- scalars ------------------------------------------------------------------------------------------------
+    # -- scalars --------------------
 
     def _scalar(self, op: ir.Operation) -> None:
         operands = [self.values[operand] for operand in op.operands]
@@ -89,7 +89,7 @@ class BodyEmitter:
         coordinates = [self.indices[operand] for operand in list(op.operands)[skip:]]
         return IndexMap.from_attr(op.attributes["map"], [None] * len(coordinates)).apply(coordinates)
 
-    # -- loads --------------------------------------------------------------------------------------------------
+    # -- loads --------------------
 
     def _load(self, op: ir.Operation, scope: Scope) -> None:
         source = op.operands[0]
@@ -118,7 +118,7 @@ class BodyEmitter:
         memory = self.memories[source]
         return memory.load(self.b, self.b.expression(linearize(coordinates, memory.dims)))
 
-    # -- reductions and local tensors ---------------------------------------------------------------------------
+    # -- reductions and local tensors --------------------
 
     def _reduce(self, op: ir.Operation, scope: Scope) -> None:
         dtype = dtype_of(op.results[0].type)
@@ -176,7 +176,7 @@ class BodyEmitter:
         return self.yielded(block.operations[len(block.operations) - 1].operation)[0]
 
     def _local(self, op: ir.Operation, scope: Scope) -> None:
-        """In shared memory where the whole block needs it and it fits; otherwise each load computes its element."""
+        """In shared memory if the whole block needs it and it fits, else computed again by each load."""
         extents = extents_of(op, "extents")
         dtype = dtype_of(op.results[0].type)
         bound = product(extents).bounds()[1]
@@ -196,8 +196,7 @@ class BodyEmitter:
         self.kernel.barrier()
 
     def _local_element(self, op: ir.Operation, coordinates: Sequence[Expr]) -> ir.Value:
-        # The coordinates may use what the region itself overwrites when it is emitted again: they are expressions
-        # over values that exist already, so nothing is lost.
+        # The coordinates are expressions over values that exist: emitting the region again loses nothing.
         return self._region_value(op, coordinates)
 
 

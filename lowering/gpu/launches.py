@@ -1,8 +1,8 @@
 """The launches of a program, kept as attributes of the `gpu.module` so that printed IR says everything.
 
-`luminal.buffers` lists the types of all buffers (the program's arguments come first), `luminal.launches` the kernels
-in order with the numbers of the buffers that they get, the number of blocks (an affine map of the symbols) and the
-threads per block. Every kernel takes all symbols after its buffers.
+`luminal.buffers` lists the types of all buffers (the program's arguments come first), `luminal.launches`
+the kernels in order with the numbers of the buffers that they get, the number of blocks (an affine map of
+the symbols) and the threads per block. Every kernel takes all symbols after its buffers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class GpuProgram:
-    """What a runtime needs beside the kernels. Launches run in order, each after the one before has finished."""
+    """What a runtime needs beside the kernels. Each launch runs after the one before has finished."""
 
     symbols: tuple[SymbolInfo, ...]
     arguments: int

@@ -1,4 +1,4 @@
-"""The pass `lower-to-gpu`: kernels become `gpu.func`s of one `gpu.module`, the functions around them its launches."""
+"""The pass `lower-to-gpu`: kernels become functions of one `gpu.module`, the rest its launches."""
 
 from __future__ import annotations
 

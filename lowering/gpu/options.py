@@ -14,7 +14,7 @@ class SimtOptions:
 
     threads: threads per block, a multiple of 32
     shared_bytes: shared memory that the local tensors of one kernel may take; beyond it they are recomputed
-    serial_reduction: a reduction of at most this many elements is done by one thread where that keeps more busy
+    serial_reduction: a reduction of at most this many elements per result is left to single threads
     tile: rows and columns of the result tile of a contraction's block
     tile_depth: elements of the contracted dimension that are staged in shared memory at a time
     """

@@ -1,8 +1,8 @@
-"""Where each value of a kernel's body is computed: in the outermost scope that knows all indices it depends on.
+"""Where each value of a kernel's body is computed: in the outermost scope that knows all its indices.
 
-A scope is a set of iteration coordinates: those that a block shares, those of one element, those of a reduction or
-local tensor. The body is a DAG without side effects, so an op inside a reduction that does not depend on the
-reduction's coordinates moves out of it.
+A scope is a set of iteration coordinates: those that a block shares, those of one element, those of a
+reduction or local tensor. The body is a DAG without side effects, so an op inside a reduction that does not
+depend on the reduction's coordinates moves out of it.
 """
 
 from __future__ import annotations

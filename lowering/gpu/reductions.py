@@ -42,8 +42,8 @@ class Reduction:
     def across_block(self, kernel: KernelFunction, value: ir.Value) -> ir.Value:
         """The combination of the values of all threads of the block, in every thread.
 
-        Each warp combines by shuffles, its first lane leaves the result in shared memory, and after a barrier every
-        warp combines what the warps left.
+        Each warp combines by shuffles, its first lane leaves the result in shared memory, and after a
+        barrier every warp combines what the warps left.
         """
         b = kernel.builder
         warps = kernel.threads // WARP

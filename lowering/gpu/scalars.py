@@ -1,7 +1,7 @@
-"""The scalar functions of the `kernel` dialect in `arith` and `math` ops: one table per class of operand type.
+"""The scalar functions of the `kernel` dialect in `arith` and `math` ops: a table per class of operands.
 
-Half types compute in f32 and round once per op. `math` ops are left for the target: PTX and Metal each have a table
-for them.
+Half types compute in f32 and round once per op. `math` ops are left for the target: PTX and Metal each have
+a table for them.
 """
 
 from __future__ import annotations

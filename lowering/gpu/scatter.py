@@ -1,8 +1,8 @@
-"""`kernel.scatter` on a GPU, in the order that its semantics give: of two writes to one element the later one wins.
+"""`kernel.scatter` on a GPU, in the order of its semantics: of two writes to an element the later one wins.
 
-Updates that differ in a dim which alone decides a coordinate of the target never meet: those dims run in parallel.
-The others (whose coordinates come from index tensors, say) are run through by each thread in order. That needs no
-atomics, and gives the same result every time.
+Updates that differ in a dim which alone decides a coordinate of the target never meet: those dims run in
+parallel. The others (whose coordinates come from index tensors, say) are run through by each thread in
+order. That needs no atomics, and gives the same result every time.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from luminal.errors import LoweringError
 
 from ...dialects.mlir import ir
 from ..gpu.launches import gpu_module_of
-from .operations import COMPARE_FLOAT, COMPARE_INT, ERF, EXPRESSIONS, PRELUDE, STATEMENTS
+from .operations import COMPARE_FLOAT, COMPARE_INT, ERF, EXPRESSIONS, INDEX_EXPRESSIONS, PRELUDE, STATEMENTS
 from .types import TYPES, UNSIGNED, literal
 
 MAX_BUFFERS = 31
@@ -19,8 +19,9 @@ MAX_BUFFERS = 31
 def to_msl(module: ir.Module | ir.Operation) -> str:
     """The Metal source of all kernels of a module in the gpu dialect.
 
-    A kernel's arguments are its buffers in order, then each symbol as `constant long&`. Raises LoweringError naming
-    op, target and location for what Metal does not have (f64) or an op without a spelling.
+    A kernel's arguments are its buffers in order, then each symbol as `constant long&`. Raises
+    LoweringError naming op, target and location for what Metal does not have (f64) or an op without a
+    spelling.
     """
     gpu_module = gpu_module_of(module)
     with gpu_module.context:
@@ -70,7 +71,9 @@ class _Kernel:
     def _shared(self, number: int, value: ir.Value) -> None:
         type_ = ir.MemRefType(value.type)
         self.names[value] = f"shared{number}"
-        self._line(f"threadgroup {self._type(type_.element_type, self.function)} shared{number}[{type_.shape[0]}];")
+        self._line(
+            f"threadgroup {self._type(type_.element_type, self.function)} shared{number}[{type_.shape[0]}];"
+        )
 
     def _line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
@@ -109,7 +112,9 @@ class _Kernel:
         if op.name in STATEMENTS:
             self._line(STATEMENTS[op.name].format(*names))
             return
-        template = EXPRESSIONS.get(op.name)
+        wide = len(op.results) and isinstance(op.results[0].type, ir.IndexType)
+        template = INDEX_EXPRESSIONS.get(op.name) if wide else None
+        template = template or EXPRESSIONS.get(op.name)
         if template is None:
             raise LoweringError(f"'{op.name}' has no lowering for Metal, at {op.location}")
         result = self._type(op.results[0].type, op)

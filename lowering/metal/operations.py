@@ -1,4 +1,4 @@
-"""One table from op to Metal expression. `{0}` is the first operand, `{r}` the result type, `{u}` its unsigned form."""
+"""Tables from op to Metal text: `{0}` is the first operand, `{r}` the result type, `{u}` unsigned."""
 
 from __future__ import annotations
 
@@ -53,6 +53,15 @@ EXPRESSIONS: Mapping[str, str] = {
     "gpu.shuffle": "simd_shuffle_xor({0}, (ushort){1})",
     "memref.load": "{0}[{1}]",
 }
+
+INDEX_EXPRESSIONS: Mapping[str, str] = {
+    "arith.addi": "{0} + {1}",
+    "arith.subi": "{0} - {1}",
+    "arith.muli": "{0} * {1}",
+    "arith.divui": "{0} / {1}",
+    "arith.remui": "{0} % {1}",
+}
+"""For indices, which do not overflow and are not negative where they are divided as unsigned."""
 
 STATEMENTS: Mapping[str, str] = {
     "gpu.barrier": "threadgroup_barrier(mem_flags::mem_threadgroup);",

@@ -1,6 +1,7 @@
 """Argument reduction of sine and cosine: x = q pi/2 + r with |r| <= pi/4, for every finite f32.
 
-Moderate arguments use f64 arithmetic; large ones multiply x by as many bits of 1/(2 pi) as matter (Payne and Hanek).
+Moderate arguments use f64 arithmetic; large ones multiply x by as many bits of 1/(2 pi) as matter (Payne
+and Hanek).
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def _moderate(b: Builder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
 def _large(b: Builder, x: ir.Value, bits: ir.Value) -> tuple[ir.Value, ir.Value]:
     """x / (2 pi) modulo 1 as a 64-bit fraction, from the significand times 96 bits of 1/(2 pi)."""
     i64, i32, f64 = scalar_type("i64"), scalar_type("i32"), scalar_type("f64")
-    fraction = b.op("arith.ori", [b.op("arith.andi", [bits, b.constant(0x7FFFFF, i32)]), b.constant(0x800000, i32)])
+    fraction = b.op(
+        "arith.ori", [b.op("arith.andi", [bits, b.constant(0x7FFFFF, i32)]), b.constant(0x800000, i32)]
+    )
     significand = b.op("arith.extui", [b.op("arith.shli", [fraction, b.constant(8, i32)])], i64)
     exponent = b.op("arith.andi", [b.op("arith.shrui", [bits, b.constant(23, i32)]), b.constant(255, i32)])
     skipped = b.op("arith.subi", [exponent, b.constant(126, i32)])
@@ -72,8 +75,10 @@ def _large(b: Builder, x: ir.Value, bits: ir.Value) -> tuple[ir.Value, ir.Value]
     thirty_two = b.constant(32, i64)
     product = b.op("arith.shrui", [b.op("arith.muli", [significand, low]), thirty_two])
     product = b.op("arith.addi", [b.op("arith.muli", [significand, middle]), product])
-    product = b.op("arith.addi", [b.op("arith.shli", [b.op("arith.muli", [significand, high]), thirty_two]), product])
-    # The top two bits count quarter turns; the rest, read as signed after rounding to the nearest quarter, is r.
+    product = b.op(
+        "arith.addi", [b.op("arith.shli", [b.op("arith.muli", [significand, high]), thirty_two]), product]
+    )
+    # The top two bits, rounded, count quarter turns; what is left over, as a signed number, is r.
     rounded = b.op("arith.addi", [product, b.constant(1 << 61, i64)])
     quadrant = b.op("arith.shrui", [rounded, b.constant(62, i64)])
     rest = b.op("arith.subi", [product, b.op("arith.shli", [quadrant, b.constant(62, i64)])])

@@ -1,7 +1,7 @@
 """Float literals of LLVM IR text in the spelling that every LLVM reads.
 
-MLIR's LLVM prints `+inf`, `f0x3FB8AA3B` and decimals that are exact only after rounding; the older LLVM of llvmlite
-reads hexadecimal bit patterns.
+MLIR's LLVM prints `+inf`, `f0x3FB8AA3B` and decimals that are exact only after rounding; the older LLVM of
+llvmlite reads hexadecimal bit patterns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Elementary functions for NVIDIA GPUs, without a device library: one table from `math` op and dtype to code.
 
-f32 results are within 1e-6 relative of the exact ones (NaN and infinities as in C's libm); f64 has the exponentials
-and logarithms, to about 1e-15.
+f32 results are within 1e-6 relative of the exact ones (NaN and infinities as in C's libm); f64 has the
+exponentials and logarithms, to about 1e-15.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def clamp(b: Builder, x: ir.Value, limit: float) -> ir.Value:
     return b.select(b.compare("olt", x, low), low, x)
 
 
-# -- exponentials -----------------------------------------------------------------------------------------------
+# -- exponentials --------------------
 
 
 def _exp2_f32(b: Builder, x: ir.Value) -> ir.Value:
@@ -118,7 +118,7 @@ def _exp_f64(b: Builder, x: ir.Value) -> ir.Value:
     return _scale(b, polynomial(b, rest, _TAYLOR_EXP), exponent)
 
 
-# -- logarithms -------------------------------------------------------------------------------------------------
+# -- logarithms --------------------
 
 
 def _logarithm(b: Builder, x: ir.Value, unit: float) -> ir.Value:
@@ -160,7 +160,7 @@ def _log2(b: Builder, x: ir.Value) -> ir.Value:
     return _logarithm(b, x, LOG2E)
 
 
-# -- trigonometry -----------------------------------------------------------------------------------------------
+# -- trigonometry --------------------
 
 _SIN = [(-1.0) ** n / math.factorial(2 * n + 1) for n in range(6)]
 _COS = [(-1.0) ** n / math.factorial(2 * n) for n in range(6)]
@@ -179,7 +179,7 @@ def _sine(b: Builder, x: ir.Value, quarter_turns: int) -> ir.Value:
     return b.select(lower, b.op("arith.negf", [value]), value)
 
 
-# -- hyperbolic tangent and error function ----------------------------------------------------------------------
+# -- hyperbolic tangent and error function --------------------
 
 _TANH = [1.0, -1 / 3, 2 / 15, -17 / 315, 62 / 2835, -1382 / 155925, 21844 / 6081075, -929569 / 638512875]
 _ERF = [2.0 / math.sqrt(math.pi) * (-1.0) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(12)]
@@ -189,7 +189,7 @@ _ERFC = [0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429]
 
 
 def _odd(b: Builder, x: ir.Value, limit: float, coefficients: Sequence[float], large: ir.Value) -> ir.Value:
-    """An odd function: x times a polynomial of its square up to `limit`, `large` (of |x|) with x's sign beyond."""
+    """An odd function: x times a polynomial of x^2 up to `limit`, beyond it `large` with x's sign."""
     small = multiply(b, x, polynomial(b, multiply(b, x, x), coefficients))
     signed = b.select(b.compare("olt", x, b.constant(0.0, x.type)), b.op("arith.negf", [large]), large)
     beyond = b.compare("ogt", intrinsic(b, "fabs", x), b.constant(limit, x.type))

@@ -24,7 +24,7 @@ def to_llvm_ir(module: ir.Module | ir.Operation, arch: str = "sm_80") -> str:
 
 
 def to_ptx(module: ir.Module | ir.Operation, arch: str = "sm_80") -> str:
-    """The PTX text of a module's kernels. Raises LoweringError for an unknown `arch` or an op without lowering."""
+    """The PTX text of a module's kernels. LoweringError for an unknown `arch` or an op without lowering."""
     target = target_named(arch)
     return _machine(target).emit_assembly(_optimised(module, target))
 

@@ -119,7 +119,7 @@ class Emulator:
 
 
 def _resolve_library_functions(module: llvm.ModuleRef) -> None:
-    """Give the code generator the addresses of libm's functions: by itself it takes an unknown one for address 0."""
+    """Tell the code generator where libm's functions are: an unknown one it takes for address 0."""
     library = ctypes.CDLL("libm.so.6")
     names = [function.name for function in module.functions if function.is_declaration]
     for name in [*names, *_LIBRARY_CALLS]:
@@ -247,7 +247,8 @@ class _Launch:
         what = self.ranges.index((low, high)) - 1
         name = f"buffer {what}" if what < len(self.arena.ranges) else "a shared array"
         raise OutOfBounds(
-            f"block {self.block} thread {thread}: byte {address - low} of {name} ({high - low} bytes): {self.host.sites[site]}"
+            f"block {self.block} thread {thread}: byte {address - low} of {name} ({high - low} bytes): "
+            f"{self.host.sites[site]}"
         )
 
     def _warp_collectives(self, live: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""The runtime that is linked into every emulated module, in LLVM IR: fibers, access checks, bfloat conversion.
+"""The runtime linked into every emulated module, in LLVM IR: fibers, access checks, bfloat conversion.
 
-A fiber record (one per GPU thread) has a fixed layout, given to NumPy by `FIBER`. A fiber runs until it yields an
-event: a collective (its number is positive), its end, a full access log, or an access out of bounds.
+A fiber record (one per GPU thread) has a fixed layout, given to NumPy by `FIBER`. A fiber runs until it
+yields an event: a collective (its number is positive), its end, a full access log, or an access out of
+bounds.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ FIBER = np.dtype(
         "itemsize": FIBER_BYTES,
     }
 )
-"""stack: saved stack pointer; x y z linear: thread index; event: why it yielded; epoch: warp barriers passed."""
+"""stack: saved stack pointer; x y z linear: thread index; event: why it yielded; epoch: warp barriers met."""
 
 ACCESS = np.dtype(
     [("address", "i8"), ("size", "i4"), ("writes", "i4"), ("thread", "i4"), ("epoch", "i4"), ("site", "i8")]
@@ -39,8 +40,8 @@ ACCESS = np.dtype(
 ARGUMENTS_OFFSET = _ARGUMENTS
 RESULT_OFFSET = _RESULT
 
-# rdi: where to save the stack pointer; rsi: the stack to go on with. A new fiber starts in emu_start, with its
-# entry function in r12 and its record in r13.
+# rdi: where to save the stack pointer; rsi: the stack to go on with. A new fiber starts in emu_start, with
+# its entry function in r12 and its record in r13.
 _SWITCH = """
 module asm ".text"
 module asm ".globl emu_switch"
@@ -55,6 +56,18 @@ module asm "emu_start:"
 module asm "movq %r13, %rdi"
 module asm "callq *%r12"
 module asm "ud2"
+"""
+
+# Arithmetic on bfloat calls this C runtime function, which may not exist: round a float to nearest even.
+_BFLOAT_RUNTIME = """
+module asm ".globl __truncsfbf2"
+module asm "__truncsfbf2:"
+module asm "movd %xmm0, %eax"
+module asm "ucomiss %xmm0, %xmm0"
+module asm "jp 1f"
+module asm "movl %eax, %ecx; shrl $16, %ecx; andl $1, %ecx; leal 32767(%eax,%ecx), %eax"
+module asm "shrl $16, %eax; movd %eax, %xmm0; retq"
+module asm "1: orl $4194304, %eax; shrl $16, %eax; movd %eax, %xmm0; retq"
 """
 
 _GLOBALS = f"""
@@ -168,7 +181,7 @@ append:
 }}
 """
 
-# The host may lack bfloat conversions and would call C runtime functions that may not exist: use integers.
+# Conversions of bfloat, for hosts without instructions for them.
 _BFLOAT = """
 define i16 @emu_to_bfloat(float %x) {
   %bits = bitcast float %x to i32
@@ -191,4 +204,4 @@ define float @emu_from_bfloat(i16 %x) {
 }
 """
 
-RUNTIME_IR = _SWITCH + _GLOBALS + _SCHEDULING + _CHECK + _BFLOAT
+RUNTIME_IR = _SWITCH + _BFLOAT_RUNTIME + _GLOBALS + _SCHEDULING + _CHECK + _BFLOAT

@@ -1,4 +1,4 @@
-"""One guarded arena for the buffers of a launch, so that an access past a buffer's end cannot land in another."""
+"""One arena for a launch's buffers, with guards: an access past one's end cannot land in another."""
 
 from __future__ import annotations
 

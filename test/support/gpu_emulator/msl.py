@@ -20,9 +20,9 @@ _SHIM = Path(__file__).parent / "metal_shim"
 _KERNEL = re.compile(r"kernel\s+void\s+(\w+)\s*\(((?:[^()]|\([^()]*\))*)\)\s*\{")
 _ATTRIBUTE = re.compile(r"\[\[\s*(\w+)(?:\((\d+)\))?\s*\]\]")
 _FLAGS = (
-    "-x cl -cl-std=clc++2021 -cl-no-stdinc --target=x86_64-linux-gnu -march=x86-64-v3 -Wno-unknown-attributes -O1 "
-    "-Xclang -ffake-address-space-map -ffp-contract=off -fno-pic -fno-pie -fno-unroll-loops -fno-vectorize "
-    "-fno-slp-vectorize -S -emit-llvm"
+    "-x cl -cl-std=clc++2021 -cl-no-stdinc --target=x86_64-linux-gnu -march=x86-64-v3 -O1 "
+    "-Wno-unknown-attributes -Xclang -ffake-address-space-map -ffp-contract=off -fno-pic -fno-pie "
+    "-fno-unroll-loops -fno-vectorize -fno-slp-vectorize -S -emit-llvm"
 ).split()
 _POSITIONS: dict[str, Callable[[str], str]] = {
     "threadgroup_position_in_grid": lambda axis: f"emu_block_{axis}()",

@@ -51,9 +51,10 @@ def check_interval(log: np.ndarray, sites: Sequence[str], block: tuple[int, int,
             ordered = same_warp & (log["epoch"][group] != log["epoch"][first])
             conflicts = group[others & ~ordered]
             if len(conflicts):
+                one, other = log[first], log[conflicts[0]]
                 raise Race(
-                    f"block {block}: thread {log['thread'][first]} [{sites[log['site'][first]]}] and "
-                    f"thread {log['thread'][conflicts[0]]} [{sites[log['site'][conflicts[0]]]}] are not ordered"
+                    f"block {block}: thread {one['thread']} [{sites[one['site']]}] and "
+                    f"thread {other['thread']} [{sites[other['site']]}] are not ordered"
                 )
 
 
@@ -84,5 +85,5 @@ class BlockAccesses:
         if len(bad):
             at = int(bad[0])
             raise Race(
-                f"blocks {self.low[at]} and {self.high[at]} both touch byte {at} of the buffers, one writes it"
+                f"blocks {self.low[at]} and {self.high[at]} both touch byte {at} of the buffers, one writes"
             )

@@ -1,4 +1,4 @@
-"""From a GPU module's LLVM IR to one that runs on the host: checks before every access, stubs for intrinsics."""
+"""From a GPU module's LLVM IR to one for the host: checks before every access, stubs for intrinsics."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ def _stub(name: str, signature: str, host: HostModule) -> str:
         if name.startswith(prefix):
             return (
                 f"declare float @{replacement}(float)\n"
-                f"define float {symbol}(float %x) {{\n  %r = call float @{replacement}(float %x)\n  ret float %r\n}}"
+                f"define float {symbol}(float %x) {{\n"
+                f"  %r = call float @{replacement}(float %x)\n  ret float %r\n}}"
             )
     return _collective(name, symbol, signature, host)
 
@@ -165,7 +166,10 @@ def _collective(name: str, symbol: str, signature: str, host: HostModule) -> str
         raise Unsupported(f"'{name}' has too many arguments")
     finish = "  ret void"
     if result != "void":
-        finish = f"  %q = getelementptr i8, ptr %f, i64 {RESULT_OFFSET}\n  %r = load {result}, ptr %q, align 1\n  ret {result} %r"
+        finish = (
+            f"  %q = getelementptr i8, ptr %f, i64 {RESULT_OFFSET}\n"
+            f"  %r = load {result}, ptr %q, align 1\n  ret {result} %r"
+        )
     parameters = ", ".join(f"{type_} %a{position}" for position, type_ in enumerate(types))
     return (
         f"define {result} {symbol}({parameters}) noinline {{\n  %f = load ptr, ptr @emu_current\n{body}"
