@@ -1,7 +1,9 @@
 """The calling convention of CPU kernels, shared by every lowering, the object-code stage and the runtime.
 
-A kernel is `void kernel(ptr bufs, ptr syms, i64 tid, i64 nthreads, ptr scratch)`. `bufs` points to one pointer per operand
-in order, then the result's; `syms` to the int64 values of the module's symbols. Thread `tid` of `nthreads` computes its own
+A kernel is `void kernel(ptr bufs, ptr syms, i64 tid, i64 nthreads, ptr scratch)`. `bufs` points to one
+pointer per operand
+in order, then the result's; `syms` to the int64 values of the module's symbols. Thread `tid` of `nthreads`
+computes its own
 share. `scratch` is private to the thread and aligned to 64 bytes. Buffers are aligned to their element only.
 """
 

@@ -1,6 +1,7 @@
 """Object code kept between compiles: in the process, and in files shared by processes.
 
-A file is a header (magic, SHA-256 of the rest) and the object code. It appears whole by an atomic rename; one that does not
+A file is a header (magic, SHA-256 of the rest) and the object code. It appears whole by an atomic rename; one
+that does not
 match its header counts as absent and is overwritten.
 """
 
@@ -55,7 +56,9 @@ class ObjectCache:
         return image, "disk"
 
     def put(self, key: str, image: bytes) -> None:
-        """Keeps `image`; a directory that cannot be written is not an error (the next process compiles again)."""
+        """Keeps `image`; a directory that cannot be written is not an error (the next process compiles
+        again).
+        """
         _memory[key] = image
         path = self.path(key)
         if path is not None:

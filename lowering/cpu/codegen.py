@@ -1,6 +1,7 @@
 """From a lowered kernel's text to an object file for this machine: upstream passes, then LLVM.
 
-LLVM is the one inside MLIR's execution engine, used as a compiler only: it selects the host's instructions, and the
+LLVM is the one inside MLIR's execution engine, used as a compiler only: it selects the host's instructions,
+and the
 object file that it writes is loaded later without MLIR.
 """
 

@@ -1,7 +1,10 @@
-"""`kernel.contract` on the CPU: matrix products of every layout, from matrix-vector to batched, with a fused epilogue.
+"""`kernel.contract` on the CPU: matrix products of every layout, from matrix-vector to batched, with a fused
+epilogue.
 
-The result is cut into column tiles and row blocks; a thread takes a contiguous range of them and runs register tiles
-(contract_tile.py) over each. The sums of a tile go to scratch memory, which stays in the L1 cache, and the epilogue reads
+The result is cut into column tiles and row blocks; a thread takes a contiguous range of them and runs
+register tiles
+(contract_tile.py) over each. The sums of a tile go to scratch memory, which stays in the L1 cache, and the
+epilogue reads
 them from there: it exists once, whatever the number of rows. Choices stand in contract_plan.py.
 """
 
@@ -94,7 +97,7 @@ class _Emitter:
         return [f"scf.if {test} {{", *self.variant(root, plan), "} else {", *otherwise, "}"]
 
     def variant(self, root: Scope, plan: Plan) -> list[str]:
-        """The whole contraction by one plan, as lines; the values it needs from outside are put into `root`."""
+        """The whole contraction by one plan, as lines; what it needs from outside is put into `root`."""
         spec, constant = self.spec, self.kernel.index_constant
         scope = root.child()
         tiles = scalar_index(scope, (spec.columns.size + plan.tile.columns - 1) // plan.tile.columns)
@@ -136,7 +139,7 @@ class _Emitter:
         return scaled(scope, tile, plan.tile.rows)
 
     def row_blocks(self, scope: Scope, plan: Plan, tiles: str) -> tuple[str, str]:
-        """Number of row tiles and of row blocks: blocks fit the cache, and there are enough for all threads."""
+        """Numbers of row tiles and row blocks: blocks fit the cache, and there are enough for all threads."""
         spec, constant = self.spec, self.kernel.index_constant
         height = plan.tile.rows
         count = scalar_index(scope, (spec.rows.size + height - 1) // height)
@@ -319,7 +322,7 @@ def _heights(spec: ContractSpec, plan: Plan) -> list[int]:
 
 
 def _layout(spec: ContractSpec, plan: Plan) -> tuple[Expr, Expr, Expr, Expr]:
-    """Byte offsets in scratch memory of the tile's sums, the packed columns and the packed rows, and the end."""
+    """Byte offsets in scratch memory of the sums, the packed columns and the packed rows, and the end."""
     offsets: list[Expr] = [as_expr(0)]
     for elements in scratch_elements(spec, plan):
         size = elements * BYTES[spec.accumulator]

@@ -73,25 +73,26 @@ def store_element(scope: Scope, value: str, pointer: str, element: str, lanes: i
 def moving_addresses(
     body: LoopScope, pointer: str, lines: int, line: Stride, step: Stride, dtype: str
 ) -> Callable[[int, int], str]:
-    """Addresses in a loop over k: (l, u) -> `pointer + l * line + (k + u) * step`, for l < `lines`.
+    """Addresses in a loop over k: (number, u) -> `pointer + number * line + (k + u) * step`, for number < `lines`.
 
-    With known strides all share one moving address and differ by a constant; otherwise each line has its own start.
+    With known strides all share one moving address and differ by a constant; otherwise each line has its own
+    start.
     """
     outside = body.parent
     assert outside is not None
     if isinstance(line, int) and isinstance(step, int):
         base = offset_pointer(body, pointer, scaled(body, body.index, step), dtype)
-        return lambda l, u: offset_pointer(body, base, l * line + u * step, dtype)
+        return lambda number, u: offset_pointer(body, base, number * line + u * step, dtype)
     constant = body.kernel.index_constant
     starts = [
-        offset_pointer(outside, pointer, scaled(outside, constant(l), line), dtype) for l in range(lines)
+        offset_pointer(outside, pointer, scaled(outside, constant(n), line), dtype) for n in range(lines)
     ]
     along: dict[int, str] = {}
 
-    def address(l: int, u: int) -> str:
+    def address(number: int, u: int) -> str:
         if u not in along:
             k = body.assign(f"arith.addi {body.index}, {constant(u)} : i64") if u else body.index
             along[u] = scaled(body, k, step)
-        return offset_pointer(body, starts[l], along[u], dtype)
+        return offset_pointer(body, starts[number], along[u], dtype)
 
     return address

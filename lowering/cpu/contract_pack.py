@@ -1,6 +1,7 @@
 """Copies of operand blocks into scratch memory, in the order in which the tiles read them.
 
-They pay when an operand is not linear along k or m, is of a half type (widened once instead of for every tile), or lies so
+They pay when an operand is not linear along k or m, is of a half type (widened once instead of for every
+tile), or lies so
 that its lines fall into few sets of the L1 cache.
 """
 
@@ -29,7 +30,9 @@ class Source:
 def pack_rows(
     scope: Scope, spec: ContractSpec, plan: Plan, lhs: Source, rows: tuple[str, str], buffer: str
 ) -> None:
-    """Copies rows [rows[0], rows[1]) to `buffer`, widened: tile after tile, k by k (row by row for dot tiles)."""
+    """Copies rows [rows[0], rows[1]) to `buffer`, widened: tile after tile, k by k (row by row for dot
+    tiles).
+    """
     first, last = rows
     constant = scope.kernel.index_constant
     height = constant(plan.tile.rows)

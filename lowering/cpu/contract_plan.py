@@ -1,4 +1,6 @@
-"""How a contraction is cut up: register tiles, row blocks, and which operands are copied into scratch memory first."""
+"""How a contraction is cut up: register tiles, row blocks, and which operands are copied into scratch memory
+first.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ _PAGE_BYTES = 2048
 class Plan:
     """One way to run a contraction.
 
-    condition: a number of rows that this plan is for, None for any. tile: the register tile. block: row tiles whose rows stay in
+    condition: a number of rows that this plan is for, None for any. tile: the register tile. block: row tiles
+    whose rows stay in
     cache together. pack_lhs / pack_rhs: copy that operand's block in tile order.
     dot: the lanes run along k (`emit_dot_tile`).
     """

@@ -1,6 +1,7 @@
 """What a `kernel.contract` op asks for, with the dims of each kind flattened into one coordinate.
 
-Merging is left to the canonical expressions: the offset of an operand over a flattened coordinate is linear exactly when
+Merging is left to the canonical expressions: the offset of an operand over a flattened coordinate is linear
+exactly when
 the dims lie behind each other in memory, and has divisions and remainders otherwise.
 """
 
@@ -15,7 +16,7 @@ from ...dialects.types import dims_of, dtype_of
 from ...errors import LoweringError
 from .tree import Tensor, read_extents, read_map
 
-# Numbers of coordinates that no body reader hands out: domain dims, then flattened kinds, then loops of our own.
+# Numbers of coordinates that no body reader hands out: domain dims, then flattened kinds.
 _DOMAIN, _FLAT = 1_000_000, 2_000_000
 
 ACCUMULATORS = {"f64": "f64", "f32": "f32", "f16": "f32", "bf16": "f32", "i64": "i64", "i32": "i32"}
@@ -52,7 +53,8 @@ class Axis:
 class ContractSpec:
     """A contraction: out[b, m, n] = epilogue(sum over k of lhs[b, m, k] * rhs[b, k, n]).
 
-    `lhs`, `rhs`, `out` are element offsets over the axes' atoms; `rhs` is None if it is a panel tensor of width `packed`.
+    `lhs`, `rhs`, `out` are element offsets over the axes' atoms; `rhs` is None if it is a panel tensor of
+    width `packed`.
     `swapped`: `lhs` is the op's second operand and `rhs` the first.
     """
 
@@ -74,7 +76,9 @@ class ContractSpec:
         return ACCUMULATORS[self.dtype]
 
     def transposed(self) -> ContractSpec:
-        """The same contraction with its operands, and with them rows and columns, exchanged (unpacked form only)."""
+        """The same contraction with its operands, and with them rows and columns, exchanged (unpacked form
+        only).
+        """
         assert self.rhs is not None
         return ContractSpec(
             self.batch, self.columns, self.rows, self.depth,
@@ -99,6 +103,7 @@ def read_contract(operation: ir.Operation) -> ContractSpec:
         groups.append(tuple(extents[first : first + size]))
         first += size
     axes = [Axis(DimVar(_FLAT + kind, product(dims)), dims) for kind, dims in enumerate(groups)]
+    batch, rows, columns, depth = axes
     packed = operation.attributes["packed"] if "packed" in operation.attributes else None
     domain = [DimVar(_DOMAIN + index, extent) for index, extent in enumerate(extents)]
     flat: dict[Atom, Expr] = dict(
@@ -110,7 +115,10 @@ def read_contract(operation: ir.Operation) -> ContractSpec:
         return Tensor(dtype_of(type_), dims_of(type_)).offset(coordinates).substitute(flat)
 
     return ContractSpec(
-        *axes,
+        batch,
+        rows,
+        columns,
+        depth,
         dtype=dtype,
         out_dtype=dtype_of(out_type),
         lhs=offset("lhs_map", lhs_type, domain),

@@ -1,9 +1,12 @@
 """The inner kernels of a contraction: a block of the result held in registers while k runs.
 
-`emit_tile`: lanes are columns. For each k one vector per column group of the right operand is loaded, one scalar per row
-of the left one is broadcast, and they are multiplied into the accumulators: no horizontal sums, and each loaded value is
+`emit_tile`: lanes are columns. For each k one vector per column group of the right operand is loaded, one
+scalar per row
+of the left one is broadcast, and they are multiplied into the accumulators: no horizontal sums, and each
+loaded value is
 used rows or columns times. (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008.)
-`emit_dot_tile`: lanes are k, for few rows and a right operand whose k is contiguous: nothing needs to be transposed.
+`emit_dot_tile`: lanes are k, for few rows and a right operand whose k is contiguous: nothing needs to be
+transposed.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ def multiply_add(scope: Scope, a: str, b: str, c: str, element: str, lanes: int)
 
 
 def emit_tile(scope: Scope, lhs: Rows, rhs: Columns, shape: TileShape, depth: Expr, result: str) -> None:
-    """Computes a tile and stores its sums, row by row without gaps, at `result`; `depth` is the number of k."""
+    """Stores a tile's sums, row by row without gaps, at `result`; `depth` is the number of k."""
     element = COMPUTE[lhs.dtype]
     sums: Sequence[str] = [scope.kernel.constant(element, 0, shape.lanes)] * (shape.rows * shape.vectors)
     whole = depth - depth % shape.unroll
@@ -101,7 +104,8 @@ def _column_lanes(
 def emit_dot_tile(
     scope: Scope, lhs: Rows, rhs: Columns, shape: TileShape, depth: Expr, columns: str, result: str
 ) -> None:
-    """Like `emit_tile`, for operands with depth stride 1. Only the first `columns` (an i64 > 0) columns exist.
+    """Like `emit_tile`, for operands with depth stride 1. Only the first `columns` (an i64 > 0) columns
+    exist.
 
     `shape.lanes` values of k are taken at once, and DOT_COLUMNS columns.
     """

@@ -1,6 +1,7 @@
 """Kernel ops in, object code out: each distinct kernel is lowered once and compiled once, ever.
 
-Two ops are one kernel when their text is equal but for the names of operands; two lowered kernels when their text is equal.
+Two ops are one kernel when their text is equal but for the names of operands; two lowered kernels when their
+text is equal.
 Compiling is single-threaded: LLVM takes tens of milliseconds a kernel, and Python threads hardly overlap.
 """
 
@@ -40,7 +41,9 @@ class CpuOptions:
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """A kernel op's code: the function's symbol, scratch bytes per thread (in symbols), whether one thread runs it."""
+    """A kernel op's code: the function's symbol, scratch bytes per thread (in symbols), whether one thread
+    runs it.
+    """
 
     symbol: str
     scratch: Expr

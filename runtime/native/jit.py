@@ -1,6 +1,7 @@
 """Native code in this process through llvmlite: LLVM IR text or object files become addresses.
 
-Engines are never freed: worker threads and launch tables hold raw addresses into their code until the process ends.
+Engines are never freed: worker threads and launch tables hold raw addresses into their code until the process
+ends.
 """
 
 from __future__ import annotations

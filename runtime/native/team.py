@@ -1,6 +1,7 @@
 """A team of worker threads that runs a table of kernel launches without Python between them.
 
-Kernels have the ABI `void kernel(ptr bufs, ptr syms, i64 tid, i64 nthreads, ptr scratch)`; each thread computes its own
+Kernels have the ABI `void kernel(ptr bufs, ptr syms, i64 tid, i64 nthreads, ptr scratch)`; each thread
+computes its own
 share. Workers spin for a moment after a call and then sleep, so back-to-back calls start in microseconds.
 """
 
@@ -20,7 +21,9 @@ from . import platform
 from .jit import compile_ir
 
 LAUNCH = np.dtype([("fn", np.uint64), ("bufs", np.uint64), ("syms", np.uint64), ("flags", np.int64)])
-"""One launch: the kernel's address, the address of its pointer array, of the symbols' int64 values, and flags."""
+"""One launch: the kernel's address, the address of its pointer array, of the symbols' int64 values, and
+flags.
+"""
 
 NO_BARRIER = 1
 """Flag: the next launch does not depend on this one, so threads go on without waiting for each other."""
@@ -56,10 +59,13 @@ def aligned_bytes(size: int, alignment: int = 64) -> np.ndarray:
 
 
 class Team:
-    """`threads` threads, the calling one included; `run` may be called from any Python thread, one call at a time runs.
+    """`threads` threads, the calling one included; `run` may be called from any Python thread, one call at a
+    time runs.
 
-    `spin` is how many times a waiting thread polls (about 15 ns each) before it sleeps; `pin` binds worker k to the
-    k-th processor that the process may use (Linux only; the caller is never bound); `futex` chooses how threads
+    `spin` is how many times a waiting thread polls (about 15 ns each) before it sleeps; `pin` binds worker k
+    to the
+    k-th processor that the process may use (Linux only; the caller is never bound); `futex` chooses how
+    threads
     sleep, by default what the platform has.
     """
 
@@ -74,7 +80,9 @@ class Team:
         _teams.add(self)
 
     def _reset(self) -> None:
-        """The state of a team whose workers have not been started (also after a fork, which copies no threads)."""
+        """The state of a team whose workers have not been started (also after a fork, which copies no
+        threads).
+        """
         self._lock = threading.Lock()
         self._memory: np.ndarray | None = None
         self._slots: np.ndarray | None = None
@@ -84,7 +92,9 @@ class Team:
         self._stride = 0
 
     def _start(self) -> None:
-        """Allocates the team's memory and starts the workers; RuntimeFailure when the system refuses a thread."""
+        """Allocates the team's memory and starts the workers; RuntimeFailure when the system refuses a
+        thread.
+        """
         start, self._run = _entry_points(self._futex)
         memory = aligned_bytes(_TEAM_BYTES)
         address = memory.ctypes.data
@@ -99,7 +109,7 @@ class Team:
         for tid in range(1, self.threads):
             slots[tid] = (address, tid, 0, cpus[tid % len(cpus)] if cpus else -1)
             if start(slots.ctypes.data + tid * _SLOT.itemsize) != 0:
-                # The workers started so far would wait for a barrier that can't fill: let it count them alone.
+                # The workers started so far wait for a barrier that can't fill: let it count them alone.
                 words[208 // 8] = tid
                 self._memory, self._slots, self._address = memory, slots, address
                 self._stop()
@@ -115,7 +125,8 @@ class Team:
     ) -> None:
         """Runs the first `count` (default all) of `launches` (a LAUNCH array) and returns when all are done.
 
-        `scratch`: bytes of scratch memory per thread, the maximum over the launches. `times`: an int64 array that
+        `scratch`: bytes of scratch memory per thread, the maximum over the launches. `times`: an int64 array
+        that
         receives the monotonic clock, in nanoseconds, after each launch.
         """
         total = len(launches) if count is None else count
@@ -127,7 +138,9 @@ class Team:
         self.run_at(launches.__array_interface__["data"][0], total, scratch, stamps)
 
     def run_at(self, address: int, count: int, scratch: int = 0, times: int | None = None) -> None:
-        """`run` for a table at `address`, unchecked: the cheapest call (about 2 microseconds with workers awake)."""
+        """`run` for a table at `address`, unchecked: the cheapest call (about 2 microseconds with workers
+        awake).
+        """
         with self._lock:
             if not self._address:
                 self._start()
@@ -136,7 +149,7 @@ class Team:
             self._run(self._address, address, count, self._scratch_address, self._stride, times)
 
     def _grow(self, scratch: int) -> None:
-        # Strides that are odd multiples of a page and a line keep threads' scratch off each other's cache sets.
+        # Whole pages and three lines: threads' scratch falls into different cache sets.
         self._stride = -(-scratch // 4096) * 4096 + 192
         self._scratch = aligned_bytes(self._stride * self.threads, 4096)
         self._scratch_address = self._scratch.ctypes.data

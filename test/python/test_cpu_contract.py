@@ -1,4 +1,6 @@
-"""Numbers of CPU contractions against float64: layouts, batches, packing, tails, dtypes, dynamic sizes, epilogues."""
+"""Numbers of CPU contractions against float64: layouts, batches, packing, tails, dtypes, dynamic sizes,
+epilogues.
+"""
 
 from __future__ import annotations
 

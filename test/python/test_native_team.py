@@ -14,7 +14,7 @@ from luminal.errors import RuntimeFailure
 from luminal.runtime.native.jit import compile_ir
 from luminal.runtime.native.team import LAUNCH, NO_BARRIER, SERIAL, Team, shared_team
 
-# bump: counts[tid] += 1, records nthreads; chain: out[tid] = in[(tid + 1) mod n] + sym0, which needs the barrier;
+# bump: counts[tid] += nthreads; chain: out[tid] = in[(tid + 1) mod n] + sym0, which needs the barrier;
 # scribble: fills 512 bytes of scratch with tid, then checks them into out[tid].
 KERNELS = """
 define void @bump(ptr %bufs, ptr %syms, i64 %tid, i64 %n, ptr %scratch) {

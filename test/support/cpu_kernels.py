@@ -1,4 +1,6 @@
-"""Builds single contractions, runs them as CPU kernels, and computes them with NumPy in float64 for comparison."""
+"""Builds single contractions, runs them as CPU kernels, and computes them with NumPy in float64 for
+comparison.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def aligned(values: np.ndarray, offset: int = 0) -> np.ndarray:
 class Contraction:
     """A contraction: extents by kind, and maps as functions of all coordinates (batch, m, n, k in order).
 
-    `shapes`: of lhs, rhs, and extras in elements; an extent may be a symbol. `body` builds the epilogue, `after`
+    `shapes`: of lhs, rhs, and extras in elements; an extent may be a symbol. `body` builds the epilogue,
+    `after`
     computes it: after(extras as float64, accumulator, coordinates of the output grid).
     """
 
