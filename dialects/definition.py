@@ -1,10 +1,13 @@
 """Two additions to `ext`'s op definitions: plain trailing operand lists, and one way to create any op.
 
-`ext` describes every variadic operand with an `operandSegmentSizes` attribute. Our ops have at most one such list,
+`ext` describes every variadic operand with an `operandSegmentSizes` attribute. Our ops have at most one such
+list,
 always last, which needs no sizes: the decorators give positional accessors instead.
 
-MLIR's dynamic ops (IRDL) match all elements of a variadic operand with one constraint variable, so they would all
-need one type. An op whose list mixes types is therefore defined with many optional operands; the segment sizes that
+MLIR's dynamic ops (IRDL) match all elements of a variadic operand with one constraint variable, so they would
+all
+need one type. An op whose list mixes types is therefore defined with many optional operands; the segment
+sizes that
 this definition asks for are attached while the op is verified, and only then.
 """
 
@@ -23,9 +26,17 @@ def trailing_operands(cls: OpClass) -> OpClass:
     names = [field.name for field in cls._fields if isinstance(field, ext.OperandDef)]
     cls._ODS_OPERAND_SEGMENTS = None
     for position, name in enumerate(names[:-1]):
-        setattr(cls, name, property(lambda self, position=position: self.operands[position]))
-    setattr(cls, names[-1], property(lambda self, start=len(names) - 1: list(self.operands)[start:]))
+        setattr(cls, name, _operand_at(position))
+    setattr(cls, names[-1], _operands_from(len(names) - 1))
     return cls
+
+
+def _operand_at(position: int) -> property:
+    return property(lambda op: op.operands[position])
+
+
+def _operands_from(start: int) -> property:
+    return property(lambda op: list(op.operands)[start:])
 
 
 _MIXED_LIMIT = 128

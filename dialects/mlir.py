@@ -1,6 +1,7 @@
 """The one place where MLIR comes from.
 
-luminal uses the MLIR that torch-mlir carries. Nothing else in the package names `torch_mlir`'s core bindings, so
+luminal uses the MLIR that torch-mlir carries. Nothing else in the package names `torch_mlir`'s core bindings,
+so
 a move to another build of MLIR changes this file only.
 
 Python-defined verifiers run under the interpreter lock, and MLIR's own thread pool would wait for that lock
@@ -12,8 +13,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from torch_mlir._mlir_libs import _mlir
 from torch_mlir import execution_engine, ir, passmanager, rewrite
+from torch_mlir._mlir_libs import _mlir
 from torch_mlir.dialects import (
     affine,
     arith,
@@ -55,7 +56,7 @@ __all__ = [
     "vector",
 ]
 
-# MLIR looks op classes up by dialect name in Python packages; without this it searches in vain for every single op.
+# MLIR looks op classes up in packages named here; without this it searches in vain for every single op.
 _mlir.globals.append_dialect_search_prefix(__package__)
 
 # Attaching Python traits to a dynamic dialect writes process-wide tables without a lock of its own.

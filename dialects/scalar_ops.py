@@ -1,7 +1,8 @@
 """The one table of scalar functions of the `kernel` dialect: name, operand types, result, NumPy meaning.
 
 The dialect's ops, the e-graph's sorts, the interpreter and every lowering are made from this table. The NumPy
-functions get arrays in the *compute type* (float64 for f64, float32 for f32, f16 and bf16, the integer types, bool)
+functions get arrays in the *compute type* (float64 for f64, float32 for f32, f16 and bf16, the integer types,
+bool)
 and return the same kind; whoever stores a half type rounds afterwards.
 """
 
@@ -49,7 +50,7 @@ def _sigmoid(x: Array) -> Array:
 
 
 def remainder(a: Array, b: Array) -> Array:
-    """a mod b with the divisor's sign. Floats: NaN for b = 0. Integers: 0 for b = 0, and INT_MIN mod -1 is 0."""
+    """a mod b with the divisor's sign; for b = 0 NaN of floats, 0 of integers."""
     if np.issubdtype(np.asarray(a).dtype, np.floating):
         rest = np.fmod(a, b)
         return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest).astype(np.asarray(a).dtype)

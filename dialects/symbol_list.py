@@ -1,6 +1,7 @@
-"""The symbols of a function: the named sizes that its dims are made of, their ranges, and how they are solved.
+"""The symbols of a function: the sizes that its dims are made of, their ranges, and their values.
 
-A function declares `luminal.symbols = [{name = "s0", min = 1 : i64, max = 512 : i64}, ...]`; an entry with a `rule`
+A function declares `luminal.symbols = [{name = "s0", min = 1 : i64, max = 512 : i64}, ...]`; an entry with a
+`rule`
 (`rule = "min(s0 + 1, 9)"`) is derived from earlier ones.
 """
 
@@ -21,7 +22,8 @@ SYMBOLS_ATTR = "luminal.symbols"
 class SymbolInfo:
     """One symbol of a function: its position gives the name `s<k>`.
 
-    `maximum` None is unbounded. `rule` (an expression over earlier symbols, as text) makes it a derived symbol: its
+    `maximum` None is unbounded. `rule` (an expression over earlier symbols, as text) makes it a derived
+    symbol: its
     value is computed, not read from an argument's shape.
     """
 
@@ -49,7 +51,7 @@ def rule_of(symbol: SymbolInfo, symbols: Sequence[SymbolInfo]) -> Expr | None:
 
 
 def symbols_of(func: ir.OpView | ir.Operation) -> list[SymbolInfo]:
-    """The declared symbols of a function, in order; empty if it has none. VerifyError if the list is malformed."""
+    """The declared symbols of a function, in order. VerifyError if the list is malformed."""
     attributes = func.attributes
     if SYMBOLS_ATTR not in attributes:
         return []
@@ -130,8 +132,10 @@ def solve_symbols(
 ) -> dict[Atom, int]:
     """Values of the symbols from actual shapes.
 
-    `shapes` lists (declared dims, actual sizes, name for messages) per argument. Free symbols are read where a dim
-    is linear in one unknown symbol; derived ones follow their rule. Raises InputError naming the argument if a
+    `shapes` lists (declared dims, actual sizes, name for messages) per argument. Free symbols are read where
+    a dim
+    is linear in one unknown symbol; derived ones follow their rule. Raises InputError naming the argument if
+    a
     shape does not fit, a size is out of its symbol's range, or a symbol cannot be determined.
     """
     values: dict[Atom, int] = {}

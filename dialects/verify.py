@@ -1,6 +1,7 @@
-"""What every verifier shares: local checks raise `VerifyError`, and the wrapper reports them at the op's location.
+"""What verifiers share: checks raise `VerifyError`, and the wrapper reports them at the op's location.
 
-MLIR calls a Python verifier before it checks the operand, attribute and region counts of the definition. Where
+MLIR calls a Python verifier before it checks the operand, attribute and region counts of the definition.
+Where
 those are wrong the wrapper steps aside and lets MLIR report them.
 """
 
@@ -44,7 +45,7 @@ def verifier(check: Callable[[Any], None]) -> staticmethod:
 
 
 def _check_attributes(op: ir.OpView) -> None:
-    """Attributes that MLIR's own definitions cannot name: `REQUIRED` must be there, `OPTIONAL` may; both are typed."""
+    """Typed attributes that MLIR's definitions cannot name: `REQUIRED` must be there, `OPTIONAL` may."""
     cls = type(op)
     required, optional = getattr(cls, "REQUIRED", {}), getattr(cls, "OPTIONAL", {})
     for name in required:
@@ -70,7 +71,8 @@ def _shape_of(cls: type[ir.OpView]) -> tuple[int, bool, int, bool, int, tuple[tu
 
 def _well_formed(op: ir.OpView) -> bool:
     """Whether operand, result, region and attribute counts are those of the op's definition."""
-    operands, more_operands, results, more_results, regions, attributes = _shape_of(type(op))
+    shape = _shape_of(type(op))  # type: ignore[arg-type]
+    operands, more_operands, results, more_results, regions, attributes = shape
     for present, single, more in (
         (op.operands, operands, more_operands),
         (op.results, results, more_results),

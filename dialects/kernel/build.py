@@ -6,6 +6,7 @@ region([x], dims, "f32", lambda tensors, index: scalar("exp", load(tensors[0], i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from ..definition import create
 from ..mlir import ir
@@ -14,7 +15,8 @@ from ..symbolic import Expr, IndexMap
 from ..types import FLOATS, dtype_of, scalar_type, tensor_type
 from . import scalars, structured
 
-MapLike = IndexMap | ir.AffineMap | ir.AffineMapAttr
+MapLike: TypeAlias = Any
+"""An IndexMap, an affine map, or its attribute."""
 Values = list[ir.Value]
 
 
@@ -127,9 +129,9 @@ def contract(
     body: Callable[[Values, Values, ir.Value], ir.Value],
     packed: int | None = None,
 ) -> ir.Value:
-    """A `kernel.contract`; body(tensors, batch/m/n indices, accumulator) returns the result scalar of type `dtype`."""
-    dims = IndexMap.identity(domain).dims
-    result_dims = [dims[dims.index(result)].extent for result in out_map.results]
+    """A `kernel.contract`; body(tensors, batch/m/n indices, accumulator) returns the result scalar."""
+    dims: list[Expr] = list(IndexMap.identity(domain).dims)
+    result_dims = [domain[dims.index(result)] for result in out_map.results]
     attributes: dict[str, ir.Attribute] = {
         "domain": domain_attr(domain),
         "sizes": ir.DenseI64ArrayAttr.get(list(sizes)),

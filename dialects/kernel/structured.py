@@ -1,8 +1,12 @@
-"""Structured ops of the `kernel` dialect: a region over a domain, contraction with an epilogue, ordered scatter.
+"""Structured ops of the `kernel` dialect: regions over a domain, contractions, ordered scatters.
 
-A body is a pure graph of scalars. A lowering places each value at the shallowest loop where the coordinates it
+A body is a pure graph of scalars. A lowering places each value at the shallowest loop where the coordinates
+it
 depends on are known; dims are looped over in order, outermost first.
 """
+
+# mypy: disable-error-code="call-arg,name-defined,misc,attr-defined,type-var"
+# `ext` builds op classes at run time, from annotations that no static checker understands.
 
 from collections.abc import Sequence
 from typing import Any
@@ -211,8 +215,11 @@ def _verify_contract(op: ir.OpView) -> None:
         _verify_side(op, "rhs", op.rhs_map, rhs, {*batch, *n, *k})
     else:
         require(op.packed >= 1, f"packed must be a positive panel width, got {op.packed}")
-        groups = [[domain[position] for position in group] for group in (batch, n, k)]
-        require(rhs_dims == packed_shape(*groups, op.packed), "rhs is not the panel tensor of this domain")
+        batch_dims, n_dims, k_dims = ([domain[position] for position in group] for group in (batch, n, k))
+        require(
+            rhs_dims == packed_shape(batch_dims, n_dims, k_dims, op.packed),
+            "rhs is not the panel tensor of this domain",
+        )
     _verify_contract_result(op, domain, [*batch, *m, *n])
     indices: list[ir.Type | None] = [None] * (len(domain) - len(k))
     accumulator = ir.Type.parse(accumulator_dtype(dtype), op.context)
@@ -230,16 +237,18 @@ def _verify_contract_result(op: ir.OpView, domain: Sequence[Expr], kept: Sequenc
     require(
         len(results) == len(wanted) and set(results) == wanted, "out_map must permute the batch, m and n dims"
     )
-    require(all(variable.extent is dim for variable, dim in zip(results, dims, strict=True)), "result dims do not "
-            "match out_map")  # fmt: skip
+    extents = tuple(domain[variables.index(result)] for result in results)
+    require(extents == dims, "result dims do not match out_map")
 
 
 @mixed_trailing_operands
 class ContractOp(Kernel.Operation, name="contract", traits=[ext.Pure]):
     """acc = sum over k of lhs * rhs; result[out_map] = epilogue(acc).
 
-    The domain lists batch, m, n and k dims; `sizes` says how many of each. With `packed = w` rhs is a panel tensor
-    (*batch, ceil(N/w), K, w), zero padded, and rhs_map is absent. The epilogue's arguments: all operands, an index per
+    The domain lists batch, m, n and k dims; `sizes` says how many of each. With `packed = w` rhs is a panel
+    tensor
+    (*batch, ceil(N/w), K, w), zero padded, and rhs_map is absent. The epilogue's arguments: all operands, an
+    index per
     batch, m and n dim, the accumulator (f32 for half types).
     """
 
@@ -286,7 +295,9 @@ def _verify_scatter(op: ir.OpView) -> None:
 
 @mixed_trailing_operands
 class ScatterOp(Kernel.Operation, name="scatter", traits=[ext.Pure]):
-    """base with body(c) = (value, coordinates...) written in row-major order of c; out of range drops the write.
+    """base with body(c) = (value, coordinates...) written in row-major order of c.
+
+    Coordinates out of range drop the write.
 
     With `in_place` the result shares base's memory.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -89,7 +90,8 @@ def max_reduce(x: ir.Value, axes: Sequence[int]) -> ir.Value:
     return _reduce(ops.MaxReduceOp, x, axes)
 
 
-MapLike = IndexMap | ir.AffineMap | ir.AffineMapAttr
+MapLike: TypeAlias = Any
+"""An IndexMap, an affine map, or its attribute."""
 
 
 def _map_and_dims(
@@ -125,7 +127,7 @@ def gather(
     index_map: MapLike,
     dims: Sequence[Expr | int] | None = None,
 ) -> ir.Value:
-    """result[c] = source[map(c, indices[c])], clamped. The map's extents: result dims, then None per index."""
+    """source[map(c, indices[c])], clamped. The map's extents: result dims, then None per index."""
     attr, extents = _map_and_dims(index_map, dims, len(indices))
     result = tensor_type(extents, dtype_of(source.type))
     return _create(ops.GatherOp, [source, *indices], result, map=attr)

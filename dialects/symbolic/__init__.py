@@ -1,4 +1,4 @@
-"""Symbolic shapes and index maps: canonical integer expressions, their ranges, and maps between coordinates."""
+"""Symbolic shapes: canonical integer expressions, their ranges, and maps between coordinates."""
 
 from .affine import from_affine, is_affine, is_symbolic, to_affine
 from .expr import ONE, ZERO, Atom, DimVar, Expr, FloorDiv, Max, Min, Mod, Sym, as_expr, const, product

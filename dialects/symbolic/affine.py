@@ -1,6 +1,7 @@
 """Between expressions and MLIR's affine (and semi-affine) expressions.
 
-MLIR allows a product, quotient or remainder only by a constant or a symbolic expression, and has no minimum or
+MLIR allows a product, quotient or remainder only by a constant or a symbolic expression, and has no minimum
+or
 maximum: what needs those is refused here, and becomes a derived symbol with a rule instead.
 """
 

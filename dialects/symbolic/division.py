@@ -19,7 +19,7 @@ Term = tuple[Monomial, int]
 
 @lru_cache(maxsize=1 << 16)
 def floordiv(value: Expr, divisor: Expr) -> Expr:
-    """`value` divided by `divisor`, rounded towards minus infinity. ZeroDivisionError for a constant 0 divisor."""
+    """`value / divisor` rounded towards minus infinity. ZeroDivisionError for a divisor that is 0."""
     early = _trivial(value, divisor)
     if early is not None:
         return early[0]
@@ -114,8 +114,10 @@ def _trivial(value: Expr, divisor: Expr) -> tuple[Expr, Expr] | None:
 def divide(value: Expr, divisor: Expr, whole_terms: bool = False) -> tuple[Expr, Expr]:
     """Polynomial division: `value == quotient * divisor + rest`.
 
-    By a constant, coefficients in the rest become smaller than it in size; with `whole_terms` a term is divided
-    only if it divides exactly (so that `6*(x // 6) + x mod 6` stays recognisable), except for the constant term.
+    By a constant, coefficients in the rest become smaller than it in size; with `whole_terms` a term is
+    divided
+    only if it divides exactly (so that `6*(x // 6) + x mod 6` stays recognisable), except for the constant
+    term.
     """
     if divisor.is_const:
         n = divisor.value
@@ -196,9 +198,9 @@ def _common(lhs: Term, rhs: Term) -> Expr:
 
 
 def recombine(terms: list[Term]) -> Expr | None:
-    """Join `c*m*(x // m) + c*(x mod m)` to `c*x`, and `c*m*((x // m) mod k) + c*(x mod m)` to `c*(x mod m*k)`.
+    """Join a quotient and a remainder of the same division; None if nothing joins.
 
-    None if nothing joins.
+    `c*m*(x // m) + c*(x mod m)` is `c*x`, and `c*m*((x // m) mod k) + c*(x mod m)` is `c*(x mod m*k)`.
     """
     if not any(isinstance(atom, Mod) for monomial, _ in terms for atom in monomial):
         return None

@@ -1,6 +1,7 @@
 """Canonical integer expressions over symbols (`s0`, ...) and iteration coordinates (`d0`, ...).
 
-An expression is a sum of products of *atoms* with integer coefficients, kept sorted and interned: two expressions
+An expression is a sum of products of *atoms* with integer coefficients, kept sorted and interned: two
+expressions
 that simplify to the same form are the same object, so equality is identity and hashing is free. Atoms are
 symbols, coordinates, and the non-polynomial operations (floor division, remainder, minimum, maximum) on
 canonical arguments. Everything is immutable and safe to share between threads.
@@ -19,7 +20,7 @@ _INFINITY = float("inf")
 
 
 class Expr:
-    """An interned integer expression. Build with operators, `const`, `Sym`, `DimVar`, `minimum`, `maximum`."""
+    """An interned integer expression, built with operators from `const`, `Sym`, `DimVar`, `minimum`..."""
 
     __slots__ = ("terms", "key", "_atoms", "_bounds", "_nonneg", "__weakref__")
 
@@ -129,7 +130,7 @@ class Expr:
         return self._bounds
 
     def coefficient(self, atom: Atom) -> Expr | None:
-        """The factor (stride) of `atom` if the expression is linear in it, constant 0 if absent, else None."""
+        """The factor (stride) of `atom`: 0 if it is absent, None if the expression is not linear in it."""
         rest: list[tuple[Monomial, int]] = []
         for monomial, coefficient in self.terms:
             count = monomial.count(atom)
@@ -180,7 +181,7 @@ class Atom(Expr):
 
 
 class DimVar(Atom):
-    """Iteration coordinate `d<index>` with 0 <= d < `extent`; `extent` None means any integer (an index value)."""
+    """Iteration coordinate `d<index>`, 0 <= d < `extent`; with `extent` None any integer."""
 
     __slots__ = ("index", "extent")
 

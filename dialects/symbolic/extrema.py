@@ -1,8 +1,7 @@
-"""Minimum and maximum on canonical expressions: dominated arguments go, what all arguments share is pulled out."""
+"""Minimum and maximum: dominated arguments are dropped, what all arguments share is pulled out."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import gcd
 
 from .expr import Atom, Expr, Max, Min, as_expr, sum_of
@@ -19,8 +18,17 @@ def maximum(*arguments: Expr | int) -> Expr:
     return _extremum(Max, tuple(as_expr(argument) for argument in arguments))
 
 
-@lru_cache(maxsize=1 << 14)
 def _extremum(kind: type[Min] | type[Max], arguments: tuple[Expr, ...]) -> Expr:
+    key = (kind, arguments)
+    if key not in _KNOWN:
+        _KNOWN[key] = _combine(kind, arguments)
+    return _KNOWN[key]
+
+
+_KNOWN: dict[tuple[type[Min] | type[Max], tuple[Expr, ...]], Expr] = {}
+
+
+def _combine(kind: type[Min] | type[Max], arguments: tuple[Expr, ...]) -> Expr:
     flat: set[Expr] = set()
     for argument in arguments:
         flat.update(argument.arguments if isinstance(argument, kind) else (argument,))

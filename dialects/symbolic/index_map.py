@@ -83,7 +83,7 @@ class IndexMap:
         return self.results == self.dims
 
     def compose(self, other: IndexMap) -> IndexMap:
-        """`self` after `other`: c -> self(other(c)). `other` must give one result for each coordinate of `self`."""
+        """`self` after `other`: c -> self(other(c)). ValueError if their coordinate counts differ."""
         if len(other.results) != len(self.extents):
             raise ValueError(
                 f"cannot compose: the inner map gives {len(other.results)} coordinates, "

@@ -1,7 +1,9 @@
 """What is known about the value of an expression: intervals, and proofs that it is not negative.
 
-A coordinate is only ever evaluated inside its iteration domain, so `0 <= d < extent` may be assumed. Proofs replace
-coordinates and operations by their extremes until a polynomial over symbols with known ranges is left. A failed
+A coordinate is only ever evaluated inside its iteration domain, so `0 <= d < extent` may be assumed. Proofs
+replace
+coordinates and operations by their extremes until a polynomial over symbols with known ranges is left. A
+failed
 proof means "unknown", never "false".
 """
 

@@ -11,7 +11,8 @@ from .index_map import IndexMap, dim_vars, shape_text
 def reshape_map(old_dims: Sequence[Expr | int], new_dims: Sequence[Expr | int]) -> IndexMap:
     """Map from coordinates of shape `new_dims` to coordinates of shape `old_dims`, row-major order kept.
 
-    Axes are matched in the smallest groups whose sizes have equal products; symbolic sizes need equal canonical
+    Axes are matched in the smallest groups whose sizes have equal products; symbolic sizes need equal
+    canonical
     products. ValueError if the element counts are not provably equal.
     """
     old = [as_expr(dim) for dim in old_dims]

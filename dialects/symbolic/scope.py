@@ -1,8 +1,10 @@
 """The symbols of the function being worked on.
 
 Types and maps name symbols by position only; their ranges stand once, on the function. Inside
-`with symbols_in_scope(symbols)` everything that reads or writes a type or a map uses those symbols, so that the
-same logical dimension is the same object everywhere. The scope belongs to the thread (or task) that opened it.
+`with symbols_in_scope(symbols)` everything that reads or writes a type or a map uses those symbols, so that
+the
+same logical dimension is the same object everywhere. The scope belongs to the thread (or task) that opened
+it.
 """
 
 from __future__ import annotations

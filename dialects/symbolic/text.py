@@ -1,10 +1,10 @@
-"""Text of expressions (`s0 * 64 + d0 floordiv 8`, `min(s0 + 1, 9)`), reading it back, and compiled evaluation."""
+"""Text of expressions (`s0 * 64 + d0 floordiv 8`), reading it back, and compiled evaluation."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 
 from .expr import Atom, DimVar, Expr, FloorDiv, Max, Min, Mod, Sym, as_expr
 from .extrema import maximum, minimum
@@ -89,8 +89,7 @@ _BINARY: dict[type[ast.operator], Callable[[Expr, Expr], Expr]] = {
 @lru_cache(maxsize=4096)
 def compiled(expressions: tuple[Expr, ...], symbol_count: int) -> Callable[[Sequence[int]], tuple[int, ...]]:
     """A fast function from the values of `s0..s{symbol_count-1}` to the values of the expressions."""
-    used = {atom.index for atom in reduce(frozenset.union, (e.atoms() for e in expressions), frozenset())
-            if isinstance(atom, Sym)}  # fmt: skip
+    used = {atom.index for expr in expressions for atom in expr.atoms() if isinstance(atom, Sym)}
     if used and max(used) >= symbol_count:
         raise ValueError(f"s{max(used)} is used, but there are only {symbol_count} symbols")
     names = "".join(f"s{index}, " for index in range(symbol_count))

@@ -1,4 +1,4 @@
-"""What both interpreters share: functions, calls, arguments and results, symbols solved from argument shapes."""
+"""What both interpreters share: functions, calls, arguments, results, symbols."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """Reference interpreter of the `kernel` dialect (L2): bodies are evaluated on whole grids of coordinates.
 
-Inside a body a value is an array with one axis per enclosing coordinate (size 1 where it does not vary); a nested
+Inside a body a value is an array with one axis per enclosing coordinate (size 1 where it does not vary); a
+nested
 reduction appends axes for its own coordinates and removes them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,8 @@ def run_l2(
 ) -> list[np.ndarray]:
     """Run a function of `kernel` ops and calls on arrays; bf16 arrays are uint16 bits.
 
-    Symbols are solved from the arguments' shapes. Raises InputError if an argument does not fit, RuntimeFailure if
+    Symbols are solved from the arguments' shapes. Raises InputError if an argument does not fit,
+    RuntimeFailure if
     an unmasked load leaves its tensor.
     """
     return run_entry(module_or_func, args, HANDLERS)
@@ -50,7 +52,7 @@ class Body:
     def run(
         self, block: ir.Block, tensors: Sequence[np.ndarray], scalars: Sequence[np.ndarray] = ()
     ) -> list[np.ndarray]:
-        """Bind the block's arguments (tensors, an index per new axis, scalars), evaluate, return what it yields."""
+        """What a block yields for these arguments: tensors, an index per axis of the grid, scalars."""
         arguments = list(block.arguments)
         self.values.update(zip(arguments, tensors, strict=False))
         self.bind_indices(arguments[len(tensors) : len(arguments) - len(scalars)])
@@ -177,7 +179,7 @@ def _scalar_function(body: Body, op: ir.OpView) -> np.ndarray:
     return apply(function.evaluate, dtype_of(op.operands[0].type), *operands)
 
 
-_BODY_OPS = {
+_BODY_OPS: Mapping[str, Callable[[Body, ir.OpView], np.ndarray | Local]] = {
     "kernel.load": _load,
     "kernel.to_index": _to_index,
     "kernel.index_value": _index_value,

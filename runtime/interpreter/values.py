@@ -1,19 +1,21 @@
 """Values of the interpreters: arrays in *compute type*, and every conversion between element types.
 
-Compute types: float64 for f64; float32 for f32, f16 and bf16 (half values stay exactly on the half type's grid); int64,
+Compute types: float64 for f64; float32 for f32, f16 and bf16 (half values stay exactly on the half type's
+grid); int64,
 int32, bool. At the boundary of a program f16 is float16 and bf16, which NumPy lacks, its bits as uint16.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from ...dialects.types import FLOATS, NUMPY_DTYPES
 from ...errors import InputError
 
-COMPUTE_DTYPES = {
+COMPUTE_DTYPES: Mapping[str, np.dtype[Any]] = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),
     "f16": np.dtype(np.float32),
@@ -130,9 +132,9 @@ def reduce_axes(values: np.ndarray, kind: str, dtype: str, axes: tuple[int, ...]
     with np.errstate(all="ignore"):
         if kind in ("max", "min"):
             initial = least(dtype) if kind == "max" else greatest(dtype)
-            reducer = np.max if kind == "max" else np.min
-            return np.asarray(reducer(values, axis=axes, initial=initial), COMPUTE_DTYPES[dtype])
-        reducer = np.sum if kind == "sum" else np.prod
+            extremum: Any = np.max if kind == "max" else np.min
+            return np.asarray(extremum(values, axis=axes, initial=initial), COMPUTE_DTYPES[dtype])
+        reducer: Any = np.sum if kind == "sum" else np.prod
         if dtype in FLOATS:
             return round_to(np.asarray(reducer(values.astype(np.float64), axis=axes)), dtype)
         return np.asarray(reducer(values, axis=axes, dtype=COMPUTE_DTYPES[dtype]))

@@ -149,7 +149,7 @@ def test_cast(source, target):
 
 
 def test_cast_to_a_half_type_rounds_once():
-    # Just above the midpoint of two bf16 neighbours by less than f32 can hold: two roundings would go to even.
+    # Above the midpoint of two bf16 neighbours by less than f32 can hold: two roundings would go to even.
     x = torch.tensor([1.0 + 2**-8 + 2**-40], dtype=torch.float64)
     found = run_one(build([((1,), "f64")], lambda v: L.cast(v, "bf16")), "bf16", x)
     assert found.item() == 1.0 + 2**-7
@@ -319,14 +319,37 @@ def test_kernel_gather_scatter_and_masks():
 
 
 SCALAR_REFERENCES = {
-    "neg": torch.neg, "abs": torch.abs, "recip": torch.reciprocal, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
-    "exp": torch.exp, "exp2": torch.exp2, "log": torch.log, "log2": torch.log2, "sin": torch.sin, "cos": torch.cos,
-    "tanh": torch.tanh, "erf": torch.erf, "sigmoid": torch.sigmoid, "floor": torch.floor, "add": torch.add,
-    "sub": torch.sub, "mul": torch.mul, "div": torch.div, "mod": remainder_one_by_one, "minimum": torch.minimum,
-    "maximum": torch.maximum, "less_than": torch.lt, "less_equal": torch.le, "equal": torch.eq,
-    "not_equal": torch.ne, "not": torch.bitwise_not, "and": torch.bitwise_and, "or": torch.bitwise_or,
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "recip": torch.reciprocal,
+    "sqrt": torch.sqrt,
+    "rsqrt": torch.rsqrt,
+    "exp": torch.exp,
+    "exp2": torch.exp2,
+    "log": torch.log,
+    "log2": torch.log2,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "tanh": torch.tanh,
+    "erf": torch.erf,
+    "sigmoid": torch.sigmoid,
+    "floor": torch.floor,
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "mod": remainder_one_by_one,
+    "minimum": torch.minimum,
+    "maximum": torch.maximum,
+    "less_than": torch.lt,
+    "less_equal": torch.le,
+    "equal": torch.eq,
+    "not_equal": torch.ne,
+    "not": torch.bitwise_not,
+    "and": torch.bitwise_and,
+    "or": torch.bitwise_or,
     "xor": torch.bitwise_xor,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", list(SCALAR_REFERENCES))

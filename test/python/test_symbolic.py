@@ -1,4 +1,6 @@
-"""Symbolic expressions: identities that must hold by object identity, and random ones that must keep their value."""
+"""Symbolic expressions: identities that must hold by object identity, and random ones that must keep their
+value.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +123,12 @@ def test_reshape_divides_only_inside_split_axes(old, new, expected):
 
 
 def test_reshape_there_and_back_is_the_identity():
-    for old, new in (((8, 6), (12, 4)), ((S0, S1, 64), (S0 * S1, 8, 8)), ((2, 3, 4), (24,)), ((4, S0, 3), (S0 * 2, 6))):
+    for old, new in (
+        ((8, 6), (12, 4)),
+        ((S0, S1, 64), (S0 * S1, 8, 8)),
+        ((2, 3, 4), (24,)),
+        ((4, S0, 3), (S0 * 2, 6)),
+    ):
         there, back = reshape_map(old, new), reshape_map(new, old)
         assert there.compose(back).is_identity
         assert back.compose(there).is_identity
@@ -212,7 +219,9 @@ def test_simplification_keeps_the_value(seed: int):
         low, high = expr.bounds()
         assert parse(str(expr), {str(atom): atom for atom in [*symbols, *dims]}) is expr
         for _ in range(8):
-            env = {symbol: r.randint(symbol.lo, symbol.hi if symbol.hi is not None else 9) for symbol in symbols}
+            env = {
+                symbol: r.randint(symbol.lo, symbol.hi if symbol.hi is not None else 9) for symbol in symbols
+            }
             for dim in dims:
                 env[dim] = r.randrange(dim.extent.evaluate(env))
             value = expr.evaluate(env)

@@ -33,7 +33,7 @@ def build(
     body: Callable[..., ir.Value | Sequence[ir.Value]],
     symbols: Sequence[SymbolInfo] = (),
 ) -> ir.Module:
-    """A verified module whose @main takes tensors of these dims and dtypes and returns what `body` returns."""
+    """A verified module whose @main takes tensors of these types and returns what `body` returns."""
     with _context(), ir.Location.unknown(), symbols_in_scope([symbol.sym for symbol in symbols]):
         module = ir.Module.create()
         types = [tensor_type(dims, dtype) for dims, dtype in arguments]
