@@ -1,8 +1,7 @@
 """Copies of operand blocks into scratch memory, in the order in which the tiles read them.
 
-They pay when an operand is not linear along k or m, is of a half type (widened once instead of for every
-tile), or lies so
-that its lines fall into few sets of the L1 cache.
+They pay when an operand is not linear along k or m, is of a half type (widened once, not for every tile),
+or lies so that its lines fall into few sets of the L1 cache.
 """
 
 from __future__ import annotations
@@ -27,11 +26,40 @@ class Source:
     offset: Expr
 
 
+class _DepthLoops:
+    """Loops over k: one where the operand is linear along k, else one per dim, so that nothing is divided."""
+
+    def __init__(self, scope: Scope, spec: ContractSpec, offset: Expr) -> None:
+        linear = offset.coefficient(spec.depth.atom) is not None
+        extents = [spec.depth.size] if linear else list(spec.depth.dims)
+        self.loops: list[LoopScope] = []
+        self.position: Expr = ZERO
+        constant = scope.kernel.index_constant
+        for index, extent in enumerate(extents):
+            outer = self.loops[-1] if self.loops else scope
+            loop = outer.loop(constant(0), scalar_index(outer, extent), constant(1))
+            atom = DimVar(_DEPTH + index, extent)
+            loop.bind(atom, loop.index)
+            self.loops.append(loop)
+            self.position = self.position * extent + atom
+
+    @property
+    def inner(self) -> LoopScope:
+        """The innermost body."""
+        return self.loops[-1]
+
+    def close(self) -> None:
+        """Ends all loops."""
+        for loop in reversed(self.loops):
+            loop.close_loop()
+
+
 def pack_rows(
     scope: Scope, spec: ContractSpec, plan: Plan, lhs: Source, rows: tuple[str, str], buffer: str
 ) -> None:
-    """Copies rows [rows[0], rows[1]) to `buffer`, widened: tile after tile, k by k (row by row for dot
-    tiles).
+    """Copies rows [rows[0], rows[1]) to `buffer`, widened.
+
+    The order is tile after tile, k by k within a tile; for dot tiles it is row by row.
     """
     first, last = rows
     constant = scope.kernel.index_constant
@@ -42,30 +70,32 @@ def pack_rows(
     count = tile.assign(f"arith.minsi {rest}, {height} : i64")
     done = tile.assign(f"arith.subi {tile.index}, {first} : i64")
     target = offset_pointer(tile, buffer, scaled(tile, done, depth), spec.accumulator)
-    bounds = {"row": (constant(0), count), "depth": (constant(0), depth)}
     row_stride, _, depth_stride = strides(lhs.offset, spec)
     # The inner loop runs along the operand's contiguous axis.
-    order = ("depth", "row") if row_stride is ONE and depth_stride is not ONE else ("row", "depth")
-    outer = tile.loop(*bounds[order[0]], constant(1))
-    inner = outer.loop(*bounds[order[1]], constant(1))
-    index = {order[0]: outer.index, order[1]: inner.index}
-    within: dict[str, LoopScope] = {order[0]: outer, order[1]: inner}
-    row, k = DimVar(_ROW, spec.rows.size), DimVar(_DEPTH, spec.depth.size)
-    number = within["row"].assign(f"arith.addi {tile.index}, {index['row']} : i64")
-    within["row"].bind(row, number)
-    within["depth"].bind(k, index["depth"])
-    offset = lhs.offset.substitute({spec.rows.atom: row, spec.depth.atom: k})
-    value = load_element(
-        inner, offset_pointer(inner, lhs.pointer, scalar_index(inner, offset), spec.dtype), spec.dtype
-    )
-    if plan.dot:
-        line, step = scaled(inner, index["row"], depth), index["depth"]
+    if row_stride is ONE and depth_stride is not ONE:
+        along = _DepthLoops(tile, spec, lhs.offset)
+        down = inner = along.inner.loop(constant(0), count, constant(1))
     else:
-        line, step = scaled(inner, index["depth"], plan.tile.rows), index["row"]
+        down = tile.loop(constant(0), count, constant(1))
+        along = _DepthLoops(down, spec, lhs.offset)
+        inner = along.inner
+    row = DimVar(_ROW, spec.rows.size)
+    down.bind(row, down.assign(f"arith.addi {tile.index}, {down.index} : i64"))
+    offset = lhs.offset.substitute({spec.rows.atom: row, spec.depth.atom: along.position})
+    source = offset_pointer(inner, lhs.pointer, scalar_index(inner, offset), spec.dtype)
+    value = load_element(inner, source, spec.dtype)
+    k = scalar_index(inner, along.position)
+    if plan.dot:
+        line, step = scaled(inner, down.index, depth), k
+    else:
+        line, step = scaled(inner, k, plan.tile.rows), down.index
     place = inner.assign(f"arith.addi {line}, {step} : i64")
     store_element(inner, value, offset_pointer(inner, target, place, spec.accumulator), spec.accumulator)
-    inner.close_loop()
-    outer.close_loop()
+    if inner is not along.inner:
+        inner.close_loop()
+    along.close()
+    if inner is along.inner:
+        down.close_loop()
     tile.close_loop()
 
 
@@ -96,14 +126,14 @@ def whole_tile(scope: Scope, spec: ContractSpec, plan: Plan, first: str) -> str:
 
 def _pack_lines(scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first: str, buffer: str) -> None:
     """Whole contiguous lines, a vector at a time."""
-    constant = scope.kernel.index_constant
-    line = scope.loop(constant(0), scalar_index(scope, spec.depth.size), constant(1))
-    column, k = DimVar(_COLUMN, spec.columns.size), DimVar(_DEPTH, spec.depth.size)
-    line.bind(column, first)
-    line.bind(k, line.index)
-    offset = rhs.offset.substitute({spec.columns.atom: column, spec.depth.atom: k})
+    column = DimVar(_COLUMN, spec.columns.size)
+    scope.bind(column, first)
+    along = _DepthLoops(scope, spec, rhs.offset)
+    line = along.inner
+    offset = rhs.offset.substitute({spec.columns.atom: column, spec.depth.atom: along.position})
     source = offset_pointer(line, rhs.pointer, scalar_index(line, offset), spec.dtype)
-    target = offset_pointer(line, buffer, scaled(line, line.index, plan.tile.columns), spec.dtype)
+    place = scaled(line, scalar_index(line, along.position), plan.tile.columns)
+    target = offset_pointer(line, buffer, place, spec.dtype)
     for vector in range(plan.tile.vectors):
         at = vector * plan.tile.lanes
         _copy(
@@ -113,7 +143,7 @@ def _pack_lines(scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first
             spec.dtype,
             plan.tile.lanes,
         )
-    line.close_loop()
+    along.close()
 
 
 def _pack_each(scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first: str, buffer: str) -> None:
@@ -121,23 +151,23 @@ def _pack_each(scope: Scope, spec: ContractSpec, plan: Plan, rhs: Source, first:
     constant = scope.kernel.index_constant
     rest = scope.assign(f"arith.subi {scalar_index(scope, spec.columns.size)}, {first} : i64")
     count = scope.assign(f"arith.minsi {rest}, {constant(plan.tile.columns)} : i64")
-    outer = scope.loop(constant(0), count, constant(1))
-    column, k = DimVar(_COLUMN, spec.columns.size), DimVar(_DEPTH, spec.depth.size)
-    outer.bind(column, outer.assign(f"arith.addi {first}, {outer.index} : i64"))
-    inner = outer.loop(constant(0), scalar_index(scope, spec.depth.size), constant(1))
-    inner.bind(k, inner.index)
-    replacements: dict[Atom, Expr] = {spec.columns.atom: column, spec.depth.atom: k}
+    across = scope.loop(constant(0), count, constant(1))
+    column = DimVar(_COLUMN, spec.columns.size)
+    across.bind(column, across.assign(f"arith.addi {first}, {across.index} : i64"))
+    along = _DepthLoops(across, spec, rhs.offset)
+    inner = along.inner
+    replacements: dict[Atom, Expr] = {spec.columns.atom: column, spec.depth.atom: along.position}
     source = scalar_index(inner, rhs.offset.substitute(replacements))
-    line = scaled(inner, inner.index, plan.tile.columns)
-    place = inner.assign(f"arith.addi {line}, {outer.index} : i64")
+    line = scaled(inner, scalar_index(inner, along.position), plan.tile.columns)
+    place = inner.assign(f"arith.addi {line}, {across.index} : i64")
     _copy(
         inner,
         offset_pointer(inner, rhs.pointer, source, spec.dtype),
         offset_pointer(inner, buffer, place, spec.dtype),
         spec.dtype,
     )
-    inner.close_loop()
-    outer.close_loop()
+    along.close()
+    across.close_loop()
 
 
 def _copy(scope: Scope, source: str, target: str, dtype: str, lanes: int = 0) -> None:
