@@ -23,25 +23,34 @@ def verifier(check: Callable[[Any], None]) -> staticmethod:
     def verify(op: ir.OpView) -> bool:
         if not _well_formed(op):
             return True
-        try:
-            _check_attributes(op)
-            check(op)
-        except (VerifyError, ValueError, ZeroDivisionError) as first:
-            # Once more with the ranges of the function's symbols, which may prove more dims equal.
-            symbols = enclosing_symbols(op)
-            error: Exception = first
-            if symbols:
-                try:
-                    with symbols_in_scope(symbols):
-                        check(op)
-                    return True
-                except (VerifyError, ValueError, ZeroDivisionError) as again:
-                    error = again
+        error = _failure(check, op)
+        if error is not None:
             op.location.emit_error(f"'{op.operation.name}' op {error}")
-            return False
-        return True
+        return error is None
 
     return staticmethod(verify)
+
+
+_REPORTED = (VerifyError, ValueError, ZeroDivisionError)
+
+
+def _failure(check: Callable[[Any], None], op: ir.OpView) -> Exception | None:
+    """What is wrong with an op, None if nothing is."""
+    try:
+        _check_attributes(op)
+        check(op)
+    except _REPORTED as first:
+        # Once more with the ranges of the function's symbols, which may prove more dims equal.
+        try:
+            symbols = enclosing_symbols(op)
+            if not symbols:
+                return first
+            with symbols_in_scope(symbols):
+                _check_attributes(op)
+                check(op)
+        except _REPORTED as error:
+            return error
+    return None
 
 
 def _check_attributes(op: ir.OpView) -> None:
