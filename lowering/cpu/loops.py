@@ -24,6 +24,9 @@ from .vecmath import FUNCTIONS, Maths
 BLOCK_VECTORS = 1024
 """Vectors summed into one accumulator set before it is added to the total."""
 
+UNROLLED_LOOP = 4
+"""Scalar loops of at most this length are written out."""
+
 _HEAVY = {
     **dict.fromkeys(FUNCTIONS, 16),
     "div": 3,
@@ -52,7 +55,7 @@ def unroll(block: Block) -> int:
     latency.
     """
     load = weight(block)
-    return 4 if load <= 64 else 2 if load <= 160 else 1
+    return 4 if load <= 40 else 2 if load <= 120 else 1
 
 
 def vector_loops(
@@ -126,6 +129,15 @@ def scalar_loops(
     """Nested scalar loops over whole extents, outermost first, around `innermost`."""
     if not atoms:
         return list(innermost(scope, tuple(carried)))
+    extent = full_extent(atoms[0])
+    if extent.is_const and extent.value <= UNROLLED_LOOP:
+        values = list(carried)
+        for index in range(extent.value):
+            step = scope.child()
+            step.bind(atoms[0], scope.kernel.index_constant(index))
+            values = scalar_loops(step, atoms[1:], values, kind, innermost)
+            step.close()
+        return values
     loop = _scalar_loop(scope, atoms[0], [(value, kind) for value in carried])
     return loop.close_loop(scalar_loops(loop, atoms[1:], loop.arguments, kind, innermost))
 

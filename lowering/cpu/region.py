@@ -56,7 +56,7 @@ def finish(kernel: Kernel, serial: bool = False) -> LoweredKernel:
     scratch: Expr = ZERO
     for size in kernel.scratch:
         scratch = scratch + size
-    return LoweredKernel(kernel.render(), scratch, serial)
+    return LoweredKernel(kernel.render(), scratch, serial, loops_as_written=True)
 
 
 def share(scope: Scope, count: str) -> tuple[str, str]:
