@@ -115,7 +115,8 @@ def tensor_type(dims: Sequence[Expr | int], dtype: str | ir.Type) -> ir.RankedTe
     element = scalar_type(dtype) if isinstance(dtype, str) else dtype
     expressions = [as_expr(dim) for dim in dims]
     if all(dim.is_const for dim in expressions):
-        return ir.RankedTensorType.get([dim.value for dim in expressions], element)
+        static = [dim.value for dim in expressions]
+        return ir.RankedTensorType.get(static, element, loc=ir.Location.unknown(element.context))
     for dim in expressions:
         if not is_affine(dim):
             raise VerifyError(
@@ -124,7 +125,7 @@ def tensor_type(dims: Sequence[Expr | int], dtype: str | ir.Type) -> ir.RankedTe
     dynamic = ir.ShapedType.get_dynamic_size()
     sizes = [dim.value if dim.is_const else dynamic for dim in expressions]
     encoding = IndexMap.of((), expressions).to_attr(element.context)
-    return ir.RankedTensorType.get(sizes, element, encoding)
+    return ir.RankedTensorType.get(sizes, element, encoding, loc=ir.Location.unknown(element.context))
 
 
 def dims_of(type_: ir.Type, symbols: Sequence[Expr] | None = None) -> tuple[Expr, ...]:

@@ -23,10 +23,11 @@ from luminal.dialects.types import (
 from luminal.errors import InputError, VerifyError
 
 TEXT = """
-func.func @main(%x: tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<?xf32, affine_map<()[s0] -> (s0)>>
+#rows = affine_map<()[s0] -> (s0)>
+func.func @main(%x: tensor<?xf32, #rows>) -> tensor<?xf32, #rows>
     attributes {luminal.symbols = [{name = "s0", min = 1 : i64, max = 9 : i64}]} {
-  %0 = "luminal.sin"(%x) : (tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<?xf32, affine_map<()[s0] -> (s0)>>
-  return %0 : tensor<?xf32, affine_map<()[s0] -> (s0)>>
+  %0 = "luminal.sin"(%x) : (tensor<?xf32, #rows>) -> tensor<?xf32, #rows>
+  return %0 : tensor<?xf32, #rows>
 }
 """
 
