@@ -16,6 +16,7 @@ from ...errors import RuntimeFailure
 
 _lock = threading.Lock()
 _engines: list[Any] = []
+_loaded: dict[str, int] = {}
 _ready = False
 
 
@@ -65,17 +66,21 @@ def compile_ir(text: str, names: tuple[str, ...]) -> dict[str, int]:
 def load_objects(objects: dict[str, bytes]) -> dict[str, int]:
     """Loads object files, each keyed by the function that it defines, and returns the functions' addresses.
 
+    A function's name tells its code apart from all others, so a loaded name is not loaded again.
     Raises RuntimeFailure when an object does not define its function.
     """
-    if not objects:
-        return {}
     with _lock:
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-        for image in objects.values():
-            engine.add_object_file(llvm.ObjectFileRef.from_data(image))
-        engine.finalize_object()
-        _keep(engine)
-        addresses = {name: engine.get_function_address(name) for name in objects}
+        new = {name: image for name, image in objects.items() if name not in _loaded}
+        addresses = {name: _loaded[name] for name in objects if name in _loaded}
+        if new:
+            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+            for image in new.values():
+                engine.add_object_file(llvm.ObjectFileRef.from_data(image))
+            engine.finalize_object()
+            _keep(engine)
+            found = {name: engine.get_function_address(name) for name in new}
+            _loaded.update({name: address for name, address in found.items() if address})
+            addresses.update(found)
     missing = [name for name, address in addresses.items() if not address]
     if missing:
         raise RuntimeFailure(f"object code does not define {', '.join(missing)}")
