@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ..dialects.mlir import ir
 from ..passes.pipeline import build_pipeline
-from ..passes.targets import TARGETS, Stage
+from ..passes.targets import SEARCH, TARGETS, Stage
 from .opt_arguments import OptArguments, UsageError
 from .opt_statistics import statistics_printer
 
@@ -42,7 +42,16 @@ def _run_stage(
 ) -> str:
     if stage.emit:
         return stage.emitter()(op, arch) if stage.arch and arch else stage.emitter()(op)
+    if stage in SEARCH and _is_searched(op):
+        return show(op)
     manager = build_pipeline(stage.passes, statistics_printer(arguments))
     manager.enable_verifier(arguments.verify_each)
     manager.run(op)
     return show(op)
+
+
+def _is_searched(op: "ir.Operation") -> bool:
+    """Whether a module holds kernels already, so that the stages up to the search have nothing to do."""
+    functions = [view.operation for view in op.regions[0].blocks[0].operations]
+    bodies = [f.regions[0].blocks[0] for f in functions if f.regions and len(f.regions[0].blocks)]
+    return any(view.operation.name.startswith("kernel.") for body in bodies for view in body.operations)
