@@ -13,7 +13,7 @@ from luminal.errors import ImportFailure, InputError
 
 from ..dialects.mlir import ir
 from ..passes.torch_to_luminal.frontend import ImportedProgram, import_exported_program
-from .aliases import view_outputs
+from .aliases import ViewOutputs
 from .binding import BoundProgram, TensorSource
 from .environment import progress_wanted
 from .options import CompileOptions
@@ -38,7 +38,7 @@ class CompiledModel:
         compilation = build_program(imported.module.operation, options, progress)
         assert compilation.program is not None
         self._bound = BoundProgram(imported, compilation.program, _module_state(module, imported))
-        self._views = view_outputs(program)
+        self._views = ViewOutputs.of_export(program)
         in_spec, out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         assert in_spec is not None and out_spec is not None
         self._in_spec, self._out_spec = in_spec, out_spec
@@ -70,9 +70,7 @@ class CompiledModel:
                 raise InputError(
                     f"input '{name}' is {inputs[position]!r}; the program was compiled for the constant {value!r}"
                 )
-        outputs = self._bound(inputs)
-        for number, view in self._views.items():
-            outputs[number] = view(inputs)
+        outputs = self._views.apply(inputs, self._bound(inputs))
         return pytree.tree_unflatten(outputs, self._out_spec)
 
     def _flatten(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

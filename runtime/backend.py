@@ -15,6 +15,7 @@ from torch._dynamo.backends.common import aot_autograd
 
 from ..passes.torch_to_luminal.decompositions import decomposition_table
 from ..passes.torch_to_luminal.frontend import import_fx_graph
+from .aliases import ViewOutputs
 from .binding import BoundProgram
 from .environment import progress_wanted
 from .options import CompileOptions
@@ -54,7 +55,8 @@ def _compile(
         compilation = build_program(imported.module.operation, options, progress)
     assert compilation.program is not None
     bound = BoundProgram(imported, compilation.program)
-    return lambda *arguments: bound(arguments)
+    views = ViewOutputs.of_graph(graph.graph)
+    return lambda *arguments: views.apply(arguments, bound(arguments))
 
 
 def _static_inputs(inputs: Sequence[Any]) -> dict[int, torch.Tensor]:

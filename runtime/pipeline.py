@@ -6,6 +6,7 @@ e-graph and the code generator are busy enough alone).
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from .program import KernelCode, Program, Runnable
 from .progress import Progress
 
 COMPILE_LOCK = threading.RLock()
+
+PANEL_WIDTH = 32
+"""Columns of a packed weight panel: what the CPU's matrix kernels are blocked for, with 256 or 512 bit vectors."""
 
 
 @dataclass
@@ -49,7 +53,7 @@ def _outline(compilation: Compilation) -> None:
 
 def _search(compilation: Compilation) -> None:
     options = compilation.options
-    parameters = {"sweeps": str(options.search_sweeps), "panel-width": str(_panel_width())}
+    parameters = {"sweeps": str(options.search_sweeps), "panel-width": str(PANEL_WIDTH)}
     if options.disable_rules:
         parameters["disable"] = ";".join(options.disable_rules)
     _run_pass(compilation, "luminal-eqsat", parameters)
@@ -70,12 +74,12 @@ def _generate_code(compilation: Compilation) -> None:
     options = compilation.options
     threads = options.threads or default_threads()
     schedule = read_schedule(compilation.module)
-    compiled = compile_module(
-        [kernel.op for kernel in schedule.kernels], CpuOptions(threads=threads, cache=options.cache)
-    )
+    compiled = compile_module([kernel.op for kernel in schedule.kernels], CpuOptions(cache=options.cache))
     addresses = load_objects(compiled.objects)
     code = [KernelCode(addresses[k.symbol], k.scratch, k.serial) for k in compiled.kernels]
-    compilation.statistics["codegen"] = compiled.statistics
+    compilation.statistics["codegen"] = dataclasses.asdict(compiled.statistics)
+    compilation.progress.add("codegen/lower", compiled.statistics.lowering_seconds)
+    compilation.progress.add("codegen/compile", compiled.statistics.compile_seconds)
     compilation.program = Program(
         schedule, assign_storage(schedule), code, shared_team(threads), options.max_memory
     )
@@ -106,13 +110,6 @@ def build_program(module: ir.Operation, options: CompileOptions, progress: Progr
             stage.run(compilation)
     assert compilation.program is not None
     return compilation
-
-
-def _panel_width() -> int:
-    """Columns of a packed weight panel: two vector registers of f32, what the matrix kernels' blocks are made of."""
-    from ..lowering.cpu.target import host_target
-
-    return 2 * host_target().lanes()
 
 
 def _run_pass(compilation: Compilation, name: str, parameters: dict[str, str] | None = None) -> None:
