@@ -7,6 +7,7 @@ ends.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any
 
@@ -85,3 +86,12 @@ def load_objects(objects: dict[str, bytes]) -> dict[str, int]:
     if missing:
         raise RuntimeFailure(f"object code does not define {', '.join(missing)}")
     return addresses
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -19,6 +19,8 @@ from cpu_kernels import (
 from luminal.dialects import kernel
 from luminal.dialects.symbol_list import SymbolInfo
 from luminal.dialects.symbolic import IndexMap, product
+from luminal.lowering.cpu import contract
+from luminal.lowering.cpu.target import Target
 
 S0 = SymbolInfo(0, 1, 4096)
 TOLERANCE = {"f64": 1e-13, "f32": 3e-6, "f16": 1e-3, "bf16": 8e-3, "i32": 0, "i64": 0}
@@ -281,6 +283,17 @@ def test_dynamic_axes_may_be_empty() -> None:
     deep = matmul(4, 40, symbol.sym, symbols=[symbol])
     for size in (0, 1, 9):
         check(deep, (size,))
+
+
+@pytest.mark.parametrize("bits", [128, 512])
+def test_plans_of_other_machines(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM splits or pads vectors that this machine does not have."""
+    monkeypatch.setattr(contract, "host_target", lambda: Target("another", bits))
+    for packed in (None, 32):
+        for rows in (1, 3, 29):
+            check(matmul(rows, 50, 37, packed=packed))
+        check(matmul(S0.sym, 50, 37, packed=packed, symbols=[S0]), (23,))
+    check(attention_values(S0.sym, S0.sym), (21,))
 
 
 def test_infinities_and_nan_stay_in_their_columns() -> None:
