@@ -32,8 +32,10 @@ def from_torch_spelling(text: str) -> str:
     """luminal dtype of a torch-dialect element type such as `si64` or `f32`."""
     if text in _TORCH_SPELLING:
         return _TORCH_SPELLING[text]
-    plain = text.replace("ui", "uint").replace("si", "int") if text[:2] in ("ui", "si") else text
-    raise Unsupported(f"dtype {plain} is not supported")
+    plain = {"complex<f16>": "complex32", "complex<f32>": "complex64", "complex<f64>": "complex128"}.get(text)
+    if plain is None and text[:2] in ("ui", "si"):
+        plain = text.replace("ui", "uint").replace("si", "int")
+    raise Unsupported(f"dtype {plain or text} is not supported")
 
 
 def is_float(dtype: str) -> bool:

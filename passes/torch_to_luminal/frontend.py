@@ -45,19 +45,31 @@ class ProgramArgument:
     target: str | None = None
 
 
+@dataclass(frozen=True)
+class StridedView:
+    """A view of the L1 argument `argument` as `torch.as_strided` takes it, in elements of its storage."""
+
+    argument: int
+    sizes: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    offset: Expr
+
+
 @dataclass
 class ProgramOutput:
     """One value that the program hands out.
 
     result: position among the L1 results, None when `value` (a constant, or an Expr over symbols) says it all.
     writes: the L1 argument that this result is written back to (a mutation, not visible to the caller as output).
-    alias: the L1 argument that this output is.
+    alias: the L1 argument that this output is. view: how this output lies in an argument's storage, where eager
+    returns a view of it (AOTAutograd reads size, stride and storage offset off such outputs).
     """
 
     result: int | None = None
     value: Any = None
     writes: int | None = None
     alias: int | None = None
+    view: StridedView | None = None
 
 
 @dataclass
@@ -254,6 +266,7 @@ def _describe(
         output.writes = None if target is None else at[target]
         (outputs if target is None else written).append(output)
     _mark_results(function, [*outputs, *written])
+    _find_views(inputs, outputs, [target is None for target in targets], at, symbols)
     names = {f"s{position}": name for position, name in enumerate(symbols.names())}
     return ImportedProgram(module, arguments, outputs, written, converted.symbols, sizes, text, names)
 
@@ -263,6 +276,33 @@ def _alias(function: ir.Operation, position: int) -> int | None:
     block = function.regions[0].blocks[0]
     value = list(block.operations)[-1].operands[position]
     return value.arg_number if isinstance(value, ir.BlockArgument) else None
+
+
+def _find_views(
+    inputs: Sequence[torch.fx.Node],
+    outputs: Sequence[ProgramOutput],
+    visible: Sequence[bool],
+    at: Mapping[str, int],
+    symbols: ShapeSymbols,
+) -> None:
+    """Fill in `view` where the traced output shares the storage of a traced input."""
+    owners = {
+        node.meta["val"].untyped_storage()._cdata: node.name
+        for node in inputs
+        if node.name in at and isinstance(node.meta.get("val"), torch.Tensor)
+    }
+    returned = inputs[0].graph.output_node().args[0] if inputs else ()
+    assert isinstance(returned, (tuple, list))
+    nodes = [node for node, shown in zip(returned, visible, strict=True) if shown]
+    for node, output in zip(nodes, outputs, strict=True):
+        value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+        if not isinstance(value, torch.Tensor) or value.untyped_storage()._cdata not in owners:
+            continue
+        layout = symbols.known([*value.shape, *value.stride(), value.storage_offset()])
+        if layout is not None:
+            rank = value.dim()
+            argument = at[owners[value.untyped_storage()._cdata]]
+            output.view = StridedView(argument, layout[:rank], layout[rank:-1], layout[-1])
 
 
 def _mark_results(function: ir.Operation, outputs: Sequence[ProgramOutput]) -> None:

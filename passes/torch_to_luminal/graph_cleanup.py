@@ -52,6 +52,9 @@ def _copy(graph: fx.Graph) -> fx.Graph:
     result = copy.graph_copy(graph, {}, return_output_node=True)
     assert isinstance(result, tuple)
     copy.output(result[0])
+    # graph_copy may rename (a placeholder called `input`, say); callers know placeholders by their names.
+    for old, new in zip(graph.find_nodes(op="placeholder"), copy.find_nodes(op="placeholder"), strict=True):
+        new.name = old.name
     return copy
 
 

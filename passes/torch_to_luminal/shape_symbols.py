@@ -48,6 +48,13 @@ class ShapeSymbols:
         """A size as an expression over s0, s1, ..."""
         return as_expr(size) if isinstance(size, int) else self._convert(size.node.expr)
 
+    def known(self, sizes: Sequence[Any]) -> tuple[Expr, ...] | None:
+        """Sizes as expressions, None if one depends on a symbol that no placeholder has."""
+        for size in sizes:
+            if isinstance(size, torch.SymInt) and not size.node.expr.free_symbols <= self._symbols.keys():
+                return None
+        return tuple(self.expression(size) for size in sizes)
+
     def text(self, size: torch.SymInt) -> str:
         """The expression's text."""
         return str(self.expression(size))
