@@ -72,6 +72,7 @@ def _depth(scope: Scope, term: _Term) -> int:
 def _scalar_product(home: Scope, monomial: Monomial, coefficient: int, vector: int) -> str:
     if not monomial:
         return home.kernel.index_constant(coefficient)
+    result: str | None
     if len(monomial) > 1 and _is_split(home, monomial):
         # Symbols and outer coordinates first: their product stays outside.
         depths = [_depth(home, ((atom,), 1)) for atom in monomial]

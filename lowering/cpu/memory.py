@@ -128,9 +128,8 @@ def emit_store(
         else:
             flags = type_text("i1", lanes)
             attributes = f"{{alignment = {BYTES[dtype]} : i32}}"
-            scope.emit(
-                f"llvm.intr.masked.store {value}, {where}, {mask} {attributes} : {kind}, {flags} into !llvm.ptr"
-            )
+            types = f"{kind}, {flags} into !llvm.ptr"
+            scope.emit(f"llvm.intr.masked.store {value}, {where}, {mask} {attributes} : {types}")
 
 
 def emit_load(kernel: Kernel, access: Access, scope: Scope, loop: VectorLoop | None) -> Names:

@@ -97,11 +97,11 @@ def _negate(o: Operation, x: str) -> str:
 
 
 def _absolute(o: Operation, x: str) -> str:
-    return o.maths.float("math.absf", x) if o.is_float else o.arith("maxsi", x, _negate(o, x))
+    return o.maths.op("math.absf", x) if o.is_float else o.arith("maxsi", x, _negate(o, x))
 
 
 def _floor(o: Operation, x: str) -> str:
-    return o.maths.float("math.floor", x) if o.is_float else x
+    return o.maths.op("math.floor", x) if o.is_float else x
 
 
 def _reciprocal(o: Operation, x: str) -> str:
@@ -109,7 +109,7 @@ def _reciprocal(o: Operation, x: str) -> str:
 
 
 def _square_root(o: Operation, x: str) -> str:
-    return o.maths.float("math.sqrt", x)
+    return o.maths.op("math.sqrt", x)
 
 
 def _not(o: Operation, x: str) -> str:
@@ -213,9 +213,9 @@ def round_half(m: Maths, dtype: str, x: str) -> str:
         narrow = m.scope.assign(f"arith.truncf {x} : {m.type} to {half}")
         return m.scope.assign(f"arith.extf {narrow} : {half} to {m.type}")
     bits = m.bits(x)
-    odd = m.int("andi", m.int("shrui", bits, m.whole(16)), m.whole(1))
-    bits = m.int("addi", bits, m.int("addi", odd, m.whole(0x7FFF)))
-    rounded = m.from_bits(m.int("andi", bits, m.whole(-65536)))
+    odd = m.whole_op("andi", m.whole_op("shrui", bits, m.whole(16)), m.whole(1))
+    bits = m.whole_op("addi", bits, m.whole_op("addi", odd, m.whole(0x7FFF)))
+    rounded = m.from_bits(m.whole_op("andi", bits, m.whole(-65536)))
     return m.select(m.compare("uno", x, x), m.constant(float("nan")), rounded)
 
 
@@ -275,11 +275,11 @@ def _truncate_to_odd(o: Operation, to: str, x: str) -> str:
     near = o.scope.assign(f"arith.truncf {x} : {wide.type} to {to}")
     back = o.scope.assign(f"arith.extf {near} : {to} to {wide.type}")
     inexact = wide.compare("one", back, x)
-    sizes = [wide.float("math.absf", value) for value in (back, x)]
+    sizes = [wide.op("math.absf", value) for value in (back, x)]
     bits = narrow.bits(near)
     outside = o.scope.assign(
         f"arith.extui {wide.compare('ogt', *sizes)} : {type_text('i1', o.lanes)} to {narrow.integers}"
     )
     # Towards zero, then the last bit set: the odd neighbour of the two that enclose x.
-    odd = narrow.from_bits(narrow.int("ori", narrow.int("subi", bits, outside), narrow.whole(1)))
+    odd = narrow.from_bits(narrow.whole_op("ori", narrow.whole_op("subi", bits, outside), narrow.whole(1)))
     return narrow.select(inexact, odd, near)

@@ -15,10 +15,10 @@ from ...dialects.symbolic import ONE, ZERO, Expr, Sym, as_expr, product, symbols
 from ...dialects.types import dtype_of
 from .abi import LoweredKernel
 from .body import full_extent
-from .emit import BYTES, Kernel, Names, Scope
-from .index import scalar_index
+from .emit import BYTES, Kernel, Names, Scope, VectorLoop
+from .index import lane_stride, scalar_index
 from .loops import block_end, store_result, unroll, vector_loops, vector_tail
-from .schedule import simplify, vector_coordinate
+from .schedule import loads, simplify, vector_coordinate
 from .target import Target, host_target
 from .tree import Body, Reader, Tensor, read_extents
 
@@ -105,6 +105,8 @@ class _Domain:
             block = self._block_count(scope, extent)
             self._row(scope, self._piece(scope, extent, block, "%tid", "%nthreads"), extent)
             scope.close()
+        elif self._is_transposed():
+            self._emit_column_blocks(extent)
         elif self._never_cut():
             low, high = share(root, scalar_index(root, self.row_count))
             loop = root.loop(low, high, self.kernel.index_constant(1))
@@ -138,6 +140,32 @@ class _Domain:
         piece = loop.assign(f"arith.remui {loop.index}, {pieces} : i64")
         self._bind_row(loop, row)
         self._row(loop, self._piece(loop, extent, blocks, piece, pieces), extent)
+        loop.close_loop()
+
+    def _is_transposed(self) -> bool:
+        """Whether a load strides along vectors and is contiguous from row to row."""
+        vector = VectorLoop(self.body.indices[-1], self.lanes, 1, None, True)
+        if self._has_row_values():
+            return False
+        for access in loads(self.body.block):
+            stride = lane_stride(self.kernel.root, access.offset, vector)
+            if stride is not ZERO and stride is not ONE:
+                if any(access.offset.coefficient(atom) is ONE for atom in self.rows):
+                    return True
+        return False
+
+    def _emit_column_blocks(self, extent: str) -> None:
+        """Blocks of columns outermost: a cache line read for one row serves the next rows too."""
+        root, kernel = self.kernel.root, self.kernel
+        count = scalar_index(root, self.row_count)
+        blocks = self._block_count(root, extent)
+        items = root.assign(f"arith.muli {count}, {blocks} : i64")
+        low, high = share(root, items)
+        loop = root.loop(low, high, kernel.index_constant(1))
+        row = loop.assign(f"arith.remui {loop.index}, {count} : i64")
+        block = loop.assign(f"arith.divui {loop.index}, {count} : i64")
+        self._bind_row(loop, row)
+        self._row(loop, self._piece(loop, extent, blocks, block, blocks), extent)
         loop.close_loop()
 
     def _has_row_values(self) -> bool:

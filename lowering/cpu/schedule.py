@@ -28,8 +28,7 @@ from .tree import (
 
 
 def simplify(body: Body, reader: Reader) -> None:
-    """Drop coordinates that are always 0 and merge those that are one, in the domain and in every inner loop.
-    """
+    """Drop coordinates that are always 0, merge those that are one: of the domain and of inner loops."""
     body.indices = _simplify_atoms(body, reader, body.indices)
     for node in list(body.nodes()):
         if isinstance(node.data, Loops):
@@ -111,8 +110,7 @@ def loads(block: Block) -> list[Access]:
 
 
 def _best_last(loops: Loops) -> tuple[DimVar, ...]:
-    """The coordinates of a reduction with the one of the best strides innermost; their order means nothing.
-    """
+    """A reduction's coordinates, the one of the best strides innermost; their order means nothing."""
     if len(loops.atoms) < 2:
         return loops.atoms
 

@@ -1,4 +1,4 @@
-"""What the CPU lowerings know about the machine they generate code for: the width of its vectors, and little else."""
+"""What the CPU lowerings know about the machine they generate code for: little more than its vector width."""
 
 from __future__ import annotations
 

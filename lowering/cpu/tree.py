@@ -131,8 +131,7 @@ class Reader:
         return DimVar(self.counter - 1, extent)
 
     def body(self, operation: ir.Operation, extents: Sequence[Expr], accumulator: str | None = None) -> Body:
-        """The body of a kernel op whose block has operands, one index per extent, and maybe an accumulator.
-        """
+        """The body of a kernel op: its block has operands, an index per extent, maybe an accumulator."""
         block = operation.regions[0].blocks[0]
         arguments = list(block.arguments)
         operands = list(operation.operands)

@@ -56,8 +56,7 @@ _ERF_Q = (
 
 
 class Maths:
-    """Writes arithmetic on values of `lanes` elements (0: scalars) of the float type `element` into a scope.
-    """
+    """Writes arithmetic into a scope: on values of `lanes` elements (0: scalars) of a float type."""
 
     def __init__(self, scope: Scope, lanes: int, element: str = "f32") -> None:
         self.scope = scope
@@ -75,33 +74,33 @@ class Maths:
         """A constant of the integer type as wide as the float type."""
         return self.scope.kernel.constant(self.integer, value, self.lanes)
 
-    def float(self, op: str, *operands: str) -> str:
+    def op(self, op: str, *operands: str) -> str:
         """A float op of `arith` or `math`."""
         return self.scope.assign(f"{op} {', '.join(operands)} : {self.type}")
 
-    def int(self, op: str, *operands: str) -> str:
+    def whole_op(self, op: str, *operands: str) -> str:
         """An integer op of `arith`."""
         return self.scope.assign(f"arith.{op} {', '.join(operands)} : {self.integers}")
 
     def add(self, a: str, b: str) -> str:
         """a + b"""
-        return self.float("arith.addf", a, b)
+        return self.op("arith.addf", a, b)
 
     def sub(self, a: str, b: str) -> str:
         """a - b"""
-        return self.float("arith.subf", a, b)
+        return self.op("arith.subf", a, b)
 
     def mul(self, a: str, b: str) -> str:
         """a * b"""
-        return self.float("arith.mulf", a, b)
+        return self.op("arith.mulf", a, b)
 
     def div(self, a: str, b: str) -> str:
         """a / b"""
-        return self.float("arith.divf", a, b)
+        return self.op("arith.divf", a, b)
 
     def fma(self, a: str, b: str, c: str) -> str:
         """a * b + c, rounded once"""
-        return self.float("math.fma", a, b, c)
+        return self.op("math.fma", a, b, c)
 
     def compare(self, predicate: str, a: str, b: str) -> str:
         """A float comparison: a vector of i1."""
@@ -140,9 +139,9 @@ def _scale(m: Maths, x: str, exponent: str) -> str:
     """x * 2**exponent in two exact steps and one rounding, so denormal results round once; exponent is an
     integer.
     """
-    half = m.int("shrsi", exponent, m.whole(1))
-    for part in (half, m.int("subi", exponent, half)):
-        power = m.int("shli", m.int("addi", part, m.whole(127)), m.whole(23))
+    half = m.whole_op("shrsi", exponent, m.whole(1))
+    for part in (half, m.whole_op("subi", exponent, half)):
+        power = m.whole_op("shli", m.whole_op("addi", part, m.whole(127)), m.whole(23))
         x = m.mul(x, m.from_bits(power))
     return x
 
@@ -151,7 +150,7 @@ def _round(m: Maths, x: str) -> tuple[str, str]:
     """The nearest integer to x as a float and as an integer (any value if x is NaN); |x| < 2**22."""
     magic = m.constant(_ROUND)
     shifted = m.add(x, magic)
-    return m.sub(shifted, magic), m.int("subi", m.bits(shifted), m.bits(magic))
+    return m.sub(shifted, magic), m.whole_op("subi", m.bits(shifted), m.bits(magic))
 
 
 def exp2(m: Maths, x: str) -> str:
@@ -178,12 +177,12 @@ def _log_parts(m: Maths, x: str) -> tuple[str, str, str]:
     tiny = m.compare("olt", x, m.constant(1.1754943508222875e-38))
     scaled = m.select(tiny, m.mul(x, m.constant(8388608.0)), x)
     root = m.whole(0x3F3504F3)  # bits of sqrt(1/2)
-    offset = m.int("subi", m.bits(scaled), root)
+    offset = m.whole_op("subi", m.bits(scaled), root)
     exponent = m.scope.assign(
-        f"arith.sitofp {m.int('shrsi', offset, m.whole(23))} : {m.integers} to {m.type}"
+        f"arith.sitofp {m.whole_op('shrsi', offset, m.whole(23))} : {m.integers} to {m.type}"
     )
     exponent = m.select(tiny, m.sub(exponent, m.constant(23.0)), exponent)
-    mantissa = m.from_bits(m.int("addi", m.int("andi", offset, m.whole(0x7FFFFF)), root))
+    mantissa = m.from_bits(m.whole_op("addi", m.whole_op("andi", offset, m.whole(0x7FFFFF)), root))
     f = m.sub(mantissa, m.constant(1.0))
     square = m.mul(f, f)
     tail = m.mul(m.mul(f, square), m.polynomial(f, _LOG))
@@ -214,13 +213,12 @@ def log2(m: Maths, x: str) -> str:
 
 
 def _trigonometric(m: Maths, x: str, quarter: int, libm: str) -> str:
-    """sin(x + quarter * pi/2): reduce to [-pi/4, pi/4], then one of two polynomials; libm for large angles.
-    """
-    magnitude = m.float("math.absf", x)
+    """sin(x + quarter * pi/2): reduced to [-pi/4, pi/4], one of two polynomials; libm if large."""
+    magnitude = m.op("math.absf", x)
     large = m.compare("ogt", magnitude, m.constant(_LARGE_ANGLE))
     whole, quadrant = _round(m, m.mul(x, m.constant(0.6366197723675814)))
     if quarter:
-        quadrant = m.int("addi", quadrant, m.whole(quarter))
+        quadrant = m.whole_op("addi", quadrant, m.whole(quarter))
     rest = x
     for part in _HALF_PI:
         rest = m.fma(whole, m.constant(-part), rest)
@@ -228,10 +226,10 @@ def _trigonometric(m: Maths, x: str, quarter: int, libm: str) -> str:
     sine = m.fma(m.mul(rest, square), m.polynomial(square, _SIN), rest)
     cosine = m.fma(square, m.constant(-0.5), m.constant(1.0))
     cosine = m.fma(m.mul(square, square), m.polynomial(square, _COS), cosine)
-    odd = m.int("cmpi ne,", m.int("andi", quadrant, m.whole(1)), m.whole(0))
+    odd = m.whole_op("cmpi ne,", m.whole_op("andi", quadrant, m.whole(1)), m.whole(0))
     value = m.select(odd, cosine, sine)
-    sign = m.int("shli", m.int("andi", quadrant, m.whole(2)), m.whole(30))
-    value = m.from_bits(m.int("xori", m.bits(value), sign))
+    sign = m.whole_op("shli", m.whole_op("andi", quadrant, m.whole(2)), m.whole(30))
+    value = m.from_bits(m.whole_op("xori", m.bits(value), sign))
     if not quarter:  # keeps -0, and saves nothing else: sin(x) rounds to x below 2**-12
         value = m.select(m.compare("olt", magnitude, m.constant(2.0**-12)), x, value)
     return _large_angles(m, x, value, large, libm)
@@ -281,7 +279,7 @@ def erf(m: Maths, x: str) -> str:
 def sigmoid(m: Maths, x: str) -> str:
     """1 / (1 + exp(-x))"""
     one = m.constant(1.0)
-    return m.div(one, m.add(one, exp(m, m.float("arith.negf", x))))
+    return m.div(one, m.add(one, exp(m, m.op("arith.negf", x))))
 
 
 FUNCTIONS: dict[str, Callable[[Maths, str], str]] = {
@@ -321,4 +319,4 @@ def apply(m: Maths, name: str, x: str) -> str:
     if name != "sigmoid":
         return call_libm(m, name, x)
     one = m.constant(1.0)
-    return m.div(one, m.add(one, call_libm(m, "exp", m.float("arith.negf", x))))
+    return m.div(one, m.add(one, call_libm(m, "exp", m.op("arith.negf", x))))

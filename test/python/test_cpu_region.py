@@ -1,4 +1,4 @@
-"""Numbers of CPU regions and scatters against the reference interpreter: shapes, strides, dtypes, reductions, masks."""
+"""CPU regions and scatters against the reference interpreter: shapes, strides, dtypes, reductions, masks."""
 
 from __future__ import annotations
 

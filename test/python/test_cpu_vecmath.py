@@ -28,7 +28,24 @@ RANGES: dict[str, tuple[float, float, float]] = {
 }
 """Range of a dense sweep, and the largest error allowed."""
 
-SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e-45, 1e30, -1e30, 3.4e38, 0.5, -0.5, 2.5, -3e-5, 88.8]
+SPECIAL = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    1e-40,
+    -1e-40,
+    1e-45,
+    1e30,
+    -1e30,
+    3.4e38,
+    0.5,
+    -0.5,
+    2.5,
+    -3e-5,
+    88.8,
+]
 
 
 def function_case(name: str, dtype: str = "f32") -> Case:

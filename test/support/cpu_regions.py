@@ -1,4 +1,4 @@
-"""Runs single kernel ops on the CPU target, operands at the very end of a page that must not be touched beyond."""
+"""Runs single kernel ops on the CPU target, operands at the very end of a page, the next one forbidden."""
 
 from __future__ import annotations
 
