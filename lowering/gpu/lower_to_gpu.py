@@ -67,6 +67,9 @@ class _ModuleLowering:
         self.schedule: Schedule = read_schedule(module)
         main = next(op for op in self.functions if ir.StringAttr(op.attributes["sym_name"]).value == "main")
         self.symbols = symbols_of(main)
+        self.in_place = [_in_place(self.schedule, number) for number in range(len(self.schedule.steps))]
+        steps = zip(self.schedule.steps, self.in_place, strict=True)
+        self.copying = {step.kernel for step, in_place in steps if not in_place}
 
     def lower(self) -> None:
         gpu_module = self._gpu_module()
@@ -95,7 +98,7 @@ class _ModuleLowering:
             return [
                 self._lower_stage(number, op, stage, kernels)
                 for stage in _STAGES[op.name]
-                if _needed(op, stage)
+                if not stage.base_only or number in self.copying
             ]
 
     def _lower_stage(
@@ -119,14 +122,16 @@ class _ModuleLowering:
         buffer_of = list(range(count)) + [-1] * (len(schedule.values) - count)
         types = [tensor_type(value.shape, value.dtype) for value in schedule.values[:count]]
         launches = []
-        for step in schedule.steps:
-            if _in_place(schedule.kernels[step.kernel].op):
+        for step, in_place in zip(schedule.steps, self.in_place, strict=True):
+            if in_place:
                 buffer_of[step.result] = buffer_of[step.operands[0]]
             else:
                 buffer_of[step.result] = len(types)
                 value = schedule.values[step.result]
                 types.append(tensor_type(value.shape, value.dtype))
             for stage, name, grid in lowered[step.kernel]:
+                if stage.base_only and in_place:
+                    continue
                 operands = step.operands[:1] if stage.base_only else step.operands
                 numbers = tuple(buffer_of[value] for value in (*operands, step.result))
                 launches.append(Launch(name, numbers, grid))
@@ -134,9 +139,25 @@ class _ModuleLowering:
         write_program(gpu_module, self.symbols, count, types, launches, results)
 
 
-def _in_place(op: ir.Operation) -> bool:
-    return op.name == "kernel.scatter" and "in_place" in op.attributes
+def _in_place(schedule: Schedule, number: int) -> bool:
+    """Whether a step is a scatter that may write into its base's memory.
 
-
-def _needed(op: ir.Operation, stage: _Stage) -> bool:
-    return not (stage.base_only and _in_place(op))
+    It may where the base is an intermediate value that nothing reads afterwards, nor the op's body. A base that
+    is an argument of the program is overwritten only where the op says so. LoweringError if it says so but the
+    base is read.
+    """
+    step = schedule.steps[number]
+    op = schedule.kernels[step.kernel].op
+    if op.name != "kernel.scatter":
+        return False
+    base = step.operands[0]
+    read_again = (
+        base in schedule.returned
+        or base in step.operands[1:]
+        or any(base in later.operands for later in schedule.steps[number + 1 :])
+        or any(True for _ in op.regions[0].blocks[0].arguments[0].uses)
+    )
+    asked = "in_place" in op.attributes
+    if asked and read_again:
+        raise LoweringError(f"'kernel.scatter' is in place, but its base is read again, at {op.location}")
+    return not read_again and (asked or base >= len(schedule.signature.arguments))

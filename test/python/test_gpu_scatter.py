@@ -13,6 +13,7 @@ from luminal.dialects import kernel as K
 from luminal.dialects.symbol_list import SymbolInfo
 from luminal.dialects.symbolic import IndexMap, const, dim_vars
 from luminal.dialects.types import NUMPY_DTYPES
+from luminal.errors import LoweringError
 
 ROWS, TARGET = SymbolInfo(0, 0, 512), SymbolInfo(1, 1, 512)
 S0, S1 = ROWS.sym, TARGET.sym
@@ -83,7 +84,8 @@ def test_affine_placement_runs_in_parallel(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_in_place_on_an_intermediate_needs_no_copy(target: str) -> None:
+@pytest.mark.parametrize("in_place", [False, True])
+def test_an_intermediate_that_dies_needs_no_copy(target: str, in_place: bool) -> None:
     """A cache row is replaced at a position that is read from memory."""
 
     size = SymbolInfo(0, 1, 512)
@@ -97,8 +99,34 @@ def test_in_place_on_an_intermediate_needs_no_copy(target: str) -> None:
             value = K.cast(K.index_value(index, IndexMap.identity([6])), "f32")
             return [value, row, K.index_value(index, IndexMap.identity([6]))]
 
-        return [K.scatter(fresh, [position], [6], "set", body, in_place=True)]
+        return [K.scatter(fresh, [position], [6], "set", body, in_place=in_place)]
 
     text = kernel_module([(dims, "f32"), ((), "i64")], build, [size])
     program = check(target, text, [randoms(4, 6), np.array(2)], [randoms(1, 6), np.array(5)])
     assert [launch.kernel for launch in program.program.launches] == ["kernel0_region", "kernel1_scatter"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_intermediate_that_is_read_again_is_copied(target: str) -> None:
+    def build(x):
+        fresh = K.region([x], [4], "f32", lambda t, i: K.load(t[0], i, IndexMap.identity([4])))
+
+        def body(tensors, index):
+            return [K.constant(1.0, "f32"), K.index_value(index, IndexMap.of([2], [dim_vars([2])[0] + 1]))]
+
+        return [K.scatter(fresh, [], [2], "set", body), fresh]
+
+    program = check(target, kernel_module([((4,), "f32")], build), [randoms(4)])
+    kernels = [launch.kernel for launch in program.program.launches]
+    assert kernels == ["kernel0_region", "kernel1_copy", "kernel1_scatter"]
+
+
+def test_in_place_on_a_base_that_is_read_again_is_refused() -> None:
+    def build(x):
+        def body(tensors, index):
+            return [K.constant(1.0, "f32"), K.index_value(index, IndexMap.identity([2]))]
+
+        return [K.scatter(x, [], [2], "set", body, in_place=True), x]
+
+    with pytest.raises(LoweringError, match="in place, but its base is read again"):
+        check("cuda", kernel_module([((4,), "f32")], build), [randoms(4)])
