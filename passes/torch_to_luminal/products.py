@@ -49,10 +49,15 @@ def _halve(b: Builder, x: Tensor, axis: int) -> Tensor:
     return b.mul(low, high)
 
 
+def scan_dtype(dtype: str) -> str:
+    """The dtype in which eager accumulates a scan: halves in f32, f32 in f64."""
+    return "f64" if dtype == "f32" else dtypes.opmath(dtype)
+
+
 def running_product(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """Inclusive running product along `axis`; halves multiply in f32 and round once."""
+    """Inclusive running product along `axis`; floats multiply in the next wider dtype, as in eager."""
     dtype, size = x.dtype, x.shape[axis]
-    x = b.cast(x, dtypes.opmath(dtype))
+    x = b.cast(x, scan_dtype(dtype))
     for step in range(steps_for(size)):
         reach = 1 << step
         head = crop(b, x, axis, 0, symbolic.maximum(size - reach, 0))

@@ -14,7 +14,7 @@ from . import composite, dtypes
 from .axes import at_least_1d, replace, restore_rank, spread
 from .builder import Builder, Tensor
 from .extremes import highest, is_extreme, lowest, reduce_extreme
-from .products import accumulator
+from .products import accumulator, scan_dtype
 from .registry import converter
 from .shapes import normalize_axis
 
@@ -32,8 +32,9 @@ def _within(b: Builder, shape: list, axis: int) -> Tensor:
 
 
 def running_sum(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """Inclusive running sum along `axis`, in the dtype of `x`."""
-    return b.sum_reduce(up_to(b, x, axis, 0), [x.rank])
+    """Inclusive running sum along `axis`; floats add up in the next wider dtype, as in eager."""
+    total = b.sum_reduce(up_to(b, b.cast(x, scan_dtype(x.dtype)), axis, 0), [x.rank])
+    return b.cast(total, x.dtype)
 
 
 def running_extreme(b: Builder, x: Tensor, axis: int, largest: bool) -> Tensor:
