@@ -33,6 +33,28 @@ _EXTRA = (
 )
 
 
+# Convertible only without side effects or random numbers: always broken up where PyTorch gets the chance.
+_STATEFUL = ("torch.aten.batch_norm", "torch.aten.dropout")
+
+
+def needs_decomposition(graph: torch.fx.Graph) -> bool:
+    """Whether an exported graph has ops that write in place, keep state, or have no converter of their own.
+
+    Retracing a large model takes seconds; a graph for which this is False imports as it is.
+    """
+    return any(_needs_decomposition(node) for node in graph.nodes if node.op == "call_function")
+
+
+def _needs_decomposition(node: torch.fx.Node) -> bool:
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return getattr(node.target, "__module__", None) != "_operator"
+    name = _dialect_name(node.target)
+    if name in _STATEFUL:
+        # The flag `training` (batch_norm) or `train` (dropout) is the sixth or third operand.
+        return bool(node.args[5 if name == "torch.aten.batch_norm" else 2])
+    return node.target._schema.is_mutable or name not in load_converters()
+
+
 @functools.cache
 def decomposition_table() -> dict[Any, Callable[..., Any]]:
     """Decompositions to run before `import_*` (for `ExportedProgram.run_decompositions` and AOTAutograd): PyTorch's
@@ -43,7 +65,8 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
     extra = [_overloads(name) for name in _EXTRA]
     table.update(get_decompositions([packet for packet in extra if packet is not None]))
     converters = load_converters()
-    return {op: body for op, body in table.items() if _dialect_name(op) not in converters}
+    kept = converters.keys() - set(_STATEFUL)
+    return {op: body for op, body in table.items() if _dialect_name(op) not in kept}
 
 
 def _overloads(name: str) -> Any:

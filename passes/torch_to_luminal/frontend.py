@@ -23,7 +23,7 @@ from ...dialects.mlir import ir
 from ...dialects.symbolic import Expr, as_expr
 from ...dialects.types import SymbolInfo
 from .conversion import ConvertedFunction, Returned, convert_function
-from .decompositions import decomposition_table
+from .decompositions import decomposition_table, needs_decomposition
 from .graph_cleanup import Mutation, prepare_graph
 from .shape_symbols import ShapeSymbols
 
@@ -105,7 +105,8 @@ def import_exported_program(
     program: torch.export.ExportedProgram, *, context: ir.Context | None = None, keep_text: bool = False
 ) -> ImportedProgram:
     """Import what `torch.export.export` returned. Raises ImportFailure listing all that can't be imported."""
-    program = program.run_decompositions(decomposition_table())
+    if needs_decomposition(program.graph):
+        program = program.run_decompositions(decomposition_table())
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
     placeholders: dict[str, _Placeholder] = {}

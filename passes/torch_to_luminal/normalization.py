@@ -9,7 +9,7 @@ from . import composite
 from .builder import Builder, Tensor
 from .dtypes import opmath
 from .reductions import centered, count, keep_axes, mean_over
-from .registry import converter
+from .registry import Unsupported, converter
 from .shapes import expr
 from .views import reshape
 
@@ -100,9 +100,7 @@ def convert_native_group_norm(
     epsilon: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Statistics of (batch, groups) over the group's channels and all further axes."""
-    wide = b.cast(x, opmath(x.dtype))
-    channels = x.shape[1]
-    split = reshape(b, wide, [x.shape[0], expr(groups), channels // groups, *x.shape[2:]])
+    split = reshape(b, b.cast(x, opmath(x.dtype)), [x.shape[0], expr(groups), x.shape[1] // groups, *x.shape[2:]])
     result, mean, scale = normalize(b, split, list(range(2, split.rank)), epsilon)
     joined = reshape(b, result, x.shape)
     parameters = [None if item is None else _per_channel(b, item, x.rank) for item in (weight, bias)]
@@ -138,6 +136,36 @@ def convert_batch_norm_inference(
     )
     empty = b.full([0], 0, b.results[1].dtype or wide)
     return b.cast(result, x.dtype), empty, empty
+
+
+@converter("torch.aten.batch_norm")
+def convert_batch_norm(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    training: bool,
+    _momentum: float,
+    epsilon: float,
+    _cudnn: bool,
+) -> Tensor:
+    if training or mean is None or variance is None:
+        raise Unsupported("batch_norm in training mode writes its statistics; decompose it first")
+    wide = opmath(x.dtype)
+    result = _batch_norm(b, b.cast(x, wide), weight, bias, b.cast(mean, wide), b.cast(variance, wide), epsilon)
+    return b.cast(result, x.dtype)
+
+
+@converter("torch.aten.group_norm")
+def convert_group_norm(
+    b: Builder, x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, epsilon: float, _cudnn: bool
+) -> Tensor:
+    split = reshape(b, b.cast(x, opmath(x.dtype)), [x.shape[0], expr(groups), x.shape[1] // groups, *x.shape[2:]])
+    result, _, _ = normalize(b, split, list(range(2, split.rank)), epsilon)
+    parameters = [None if item is None else _per_channel(b, item, x.rank) for item in (weight, bias)]
+    return b.cast(_affine(b, reshape(b, result, x.shape), *parameters), x.dtype)
 
 
 def _batch_norm(
