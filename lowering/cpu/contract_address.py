@@ -73,7 +73,7 @@ def store_element(scope: Scope, value: str, pointer: str, element: str, lanes: i
 def moving_addresses(
     body: LoopScope, pointer: str, lines: int, line: Stride, step: Stride, dtype: str
 ) -> Callable[[int, int], str]:
-    """Addresses in a loop over k: (number, u) -> `pointer + number * line + (k + u) * step`, for number < `lines`.
+    """Addresses in a loop over k: (n, u) -> `pointer + n * line + (k + u) * step`, for n < `lines`.
 
     With known strides all share one moving address and differ by a constant; otherwise each line has its own
     start.

@@ -10,7 +10,7 @@ from .body import emit_value
 from .contract_address import load_element, offset_pointer, scaled
 from .contract_spec import Axis, ContractSpec
 from .contract_tile import TileShape
-from .emit import COMPUTE, Scope, VectorLoop, type_text
+from .emit import COMPUTE, Kernel, Scope, VectorLoop, type_text
 from .index import lane_stride, scalar_index
 from .memory import emit_store, lane_compare
 from .tree import Body, Reader
@@ -90,8 +90,6 @@ def _lanes(spec: ContractSpec, shape: TileShape) -> int:
 
 
 def _stride(spec: ContractSpec, lanes: int) -> Expr | None:
-    from .emit import Kernel
-
     return lane_stride(Kernel().root, spec.out, VectorLoop(spec.columns.atom, lanes, 1, aligned=True))
 
 
