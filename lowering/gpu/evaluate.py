@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from luminal.errors import LoweringError
 
 from ...dialects.mlir import ir
-from ...dialects.symbolic import Expr, IndexMap, in_range, product
+from ...dialects.symbolic import Expr, IndexMap, in_range, is_positive, product
 from ...dialects.types import BYTES, dims_of, dtype_of, scalar_type
 from .casts import emit_cast
 from .coordinates import delinearize, linearize
@@ -78,7 +78,8 @@ class BodyEmitter:
         value = b.cast_index(self.values[op.operands[0]], index)
         last = b.expression(extent - 1)
         clamped = b.op("arith.minsi", [b.op("arith.maxsi", [value, b.index(0)]), last])
-        self.indices[op.results[0]] = b.coordinate(clamped, extent)
+        # Of an empty tensor no index is in range: a masked load must still see that.
+        self.indices[op.results[0]] = b.coordinate(clamped, extent if is_positive(extent) else None)
 
     def _index_value(self, op: ir.Operation, scope: Scope) -> None:
         (expr,) = self._apply(op)

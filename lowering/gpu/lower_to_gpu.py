@@ -142,9 +142,9 @@ class _ModuleLowering:
 def _in_place(schedule: Schedule, number: int) -> bool:
     """Whether a step is a scatter that may write into its base's memory.
 
-    It may where the base is an intermediate value that nothing reads afterwards, nor the op's body. A base that
-    is an argument of the program is overwritten only where the op says so. LoweringError if it says so but the
-    base is read.
+    It may where the base is an intermediate value that nothing reads afterwards, nor the op's body. A base
+    that is an argument of the program is overwritten only where the op says so. LoweringError if it says so
+    but the base is read.
     """
     step = schedule.steps[number]
     op = schedule.kernels[step.kernel].op

@@ -99,6 +99,19 @@ def test_embedding_clamps_its_indices(target: str, index_dtype: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_masked_gather_from_an_empty_table_reads_zero(target: str) -> None:
+    def build(table, ids):
+        def body(tensors, index):
+            row = K.to_index(K.load(tensors[1], index, identity(S1)), S0)
+            return K.load(tensors[0], [row], identity(S0), masked=True)
+
+        return [K.region([table, ids], [S1], "f32", body)]
+
+    text = kernel_module([((S0,), "f32"), ((S1,), "i64")], build, [ROWS, COLUMNS])
+    check(target, text, *([randoms(rows), np.array([0, 2, -1])] for rows in (0, 2)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_iota_and_mask_of_a_triangle(target: str) -> None:
     dims = (S0, S0)
     row, column = dim_vars(dims)
@@ -158,6 +171,24 @@ def test_product_and_reduction_over_the_first_axis(target: str) -> None:
     cases = [[np.exp(numbers("f32", m, n) * 0.01)] for m, n in ((1, 1), (300, 3), (0, 4))]
     check(target, reduction("prod", "f32", 0), *cases)
     check(target, reduction("max", "f32", 0), *cases)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_reduction_to_one_value_that_scales_everything(target: str) -> None:
+    """One block sums the whole matrix, and divides it."""
+    dims = (S0, S1)
+
+    def build(x):
+        def total(tensors):
+            return K.reduce("sum", dims, "f32", lambda k: K.load(tensors[0], k, identity(*dims)))
+
+        scaled = K.region(
+            [x], dims, "f32", lambda t, i: K.scalar("div", K.load(t[0], i, identity(*dims)), total(t))
+        )
+        return [scaled, K.region([x], [], "f32", lambda t, i: total(t))]
+
+    text = kernel_module([(dims, "f32")], build, [ROWS, COLUMNS])
+    check(target, text, *([np.abs(randoms(m, n))] for m, n in ((1, 1), (7, 100))))
 
 
 def test_reduction_in_f64() -> None:

@@ -39,6 +39,8 @@ def host_problem() -> str | None:
     """Why kernels cannot be emulated on this machine, or None."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return f"the GPU emulator needs x86-64 Linux, this is {sys.platform} {platform.machine()}"
+    if not llvm.get_host_cpu_features().get("f16c"):
+        return "the GPU emulator needs a processor that converts half floats (F16C)"
     return None
 
 
