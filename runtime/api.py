@@ -105,7 +105,7 @@ def compile(
     """
     chosen = CompileOptions.of(options)
     module = _as_module(module_or_fn)
-    args, kwargs = _example(example_inputs)
+    args, kwargs = _distinct(_example(example_inputs))
     progress = Progress(chosen.progress or progress_wanted())
     with COMPILE_LOCK:
         with progress.stage("torch export"):
@@ -132,6 +132,19 @@ def _example(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         "example_inputs must be a tuple of positional arguments or a mapping of keyword arguments, "
         f"not a {type(example_inputs).__name__}"
     )
+
+
+def _distinct(example: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example with a clone wherever a tensor stands twice: torch.export would take both for one input."""
+    seen: set[int] = set()
+
+    def own(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
+            return leaf.detach().clone()
+        seen.add(id(leaf))
+        return leaf
+
+    return pytree.tree_map(own, example)
 
 
 def _export(
