@@ -10,6 +10,6 @@
 // CHECK: upstream passes
 // CHECK: convert-scf-to-cf
 // ALL: --luminal-eqsat
-// ALL: canonicalize
-// ALL-NEXT: max-iterations=10
+// ALL: {{^  canonicalize$}}
+// ALL-NEXT: {{.*}} max-iterations=10
 // ALL: convert-gpu-to-nvvm (on gpu.module)
