@@ -51,8 +51,8 @@ def attention(
     scale: Operand | None,
     grouped: bool = False,
 ) -> Tensor:
-    """softmax(scores) @ value; a row whose mask leaves nothing gives zeros. The probabilities stay in the opmath
-    dtype, as in eager's fused kernel."""
+    """softmax(scores) @ value; a row whose mask leaves nothing gives zeros. The probabilities stay in the
+    opmath dtype, as in eager's fused kernel."""
     if grouped:
         key, value = (_repeat_heads(b, tensor, query) for tensor in (key, value))
     scores = attention_scores(b, query, key, mask, causal, scale)

@@ -1,7 +1,8 @@
 """Emits luminal primitives with symbolic shapes: the one place where converters touch MLIR.
 
-Every method takes and returns `Tensor` handles. Elementwise methods broadcast like torch and accept Python numbers,
-which become rank-0 constants of the other operand's dtype; dtypes are never promoted here (see promotion.py).
+Every method takes and returns `Tensor` handles. Elementwise methods broadcast like torch and accept Python
+numbers, which become rank-0 constants of the other operand's dtype; dtypes are never promoted here (see
+promotion.py).
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Tensor:
 
 @dataclass(frozen=True)
 class ResultType:
-    """What the importer recorded for one result: dtype and dims (None where dynamic). Scalars have dtype None."""
+    """What the importer recorded for one result: dtype and dims (None where dynamic). Scalars have dtype
+    None."""
 
     dtype: str | None
     dims: tuple[int | None, ...] = ()
@@ -47,8 +49,8 @@ Operand = Tensor | int | float | bool | Expr
 class Builder:
     """Builds luminal ops at the end of one block, inside `with context, location`.
 
-    `location`, `results` and `list_length` (how many values the program takes out of a result that is a list) describe
-    the torch op being converted.
+    `location`, `results` and `list_length` (how many values the program takes out of a result that is a
+    list) describe the torch op being converted.
     """
 
     def __init__(self, block: ir.Block, symbols: SymbolTable) -> None:
@@ -248,7 +250,8 @@ class Builder:
         shape: Sequence[Expr],
         index: Callable[..., Sequence[Expr]],
     ) -> Tensor:
-        """result[c] = source[index(*c, *x)] with x_k = indices_k[c]; indices are i64 tensors of the result's shape."""
+        """result[c] = source[index(*c, *x)] with x_k = indices_k[c]; indices are i64 tensors of the
+        result's shape."""
         sizes = tuple(self.symbols.fit(expr(size)) for size in shape)
         attribute = self._indexed_map(sizes, len(indices), index)
         whole = [self.broadcast(item, sizes) for item in indices]

@@ -1,10 +1,10 @@
 """Composite functions, each built from luminal primitives in ONE exact form.
 
-This file is the contract with the egglog rules: a rule that recognises `kernel.exp` matches precisely what `exp` below
-emits. Argument order inside add/mul is as written here. Numbers are rank-0 `luminal.constant`s of the operand's dtype,
-expanded by a `luminal.view` when the other operand has rank > 0 (`b.add(x, 1)` is add(x, view(constant 1))). All
-functions work on one dtype; half inputs are cast to f32 first by the callers (see `in_opmath` in promotion.py), so a
-multi-step composite on f16/bf16 normally appears as cast(f(cast(x))).
+This file is the contract with the egglog rules: a rule that recognises `kernel.exp` matches precisely what
+`exp` below emits. Argument order inside add/mul is as written here. Numbers are rank-0 `luminal.constant`s
+of the operand's dtype, expanded by a `luminal.view` when the other operand has rank > 0 (`b.add(x, 1)` is
+add(x, view(constant 1))). All functions work on one dtype; half inputs are cast to f32 first by the callers
+(see `in_opmath` in promotion.py), so a multi-step composite on f16/bf16 normally appears as cast(f(cast(x))).
 
  name             form (x, a, c: operands; lt = less_than; not/or/and: see below)
  neg(x)           mul(x, -1)
@@ -19,7 +19,8 @@ multi-step composite on f16/bf16 normally appears as cast(f(cast(x))).
  eq(a, c)         not(ne(a, c))
  le(a, c)         not(lt(c, a))                                                ints, bool
                   and(not(lt(c, a)), not(or(isnan(a), isnan(c))))              floats
- stack2(a, c)     scatter(scatter(Z, a) {(i) -> (0, i)}, c) {(i) -> (1, i)}, Z = view(constant 0) of shape (2, *shape)
+ stack2(a, c)     scatter(scatter(Z, a) {(i) -> (0, i)}, c) {(i) -> (1, i)}
+                  Z = view(constant 0) of shape (2, *shape)
  select(p, a, c)  gather(stack2(c, a), cast_i64(p)) {(i..., k) -> (k, i...)}   p true: a
  maximum(a, c)    max_reduce(stack2(a, c)) axes [0]
  minimum(a, c)    neg(maximum(neg(a), neg(c)))      floats
@@ -32,7 +33,8 @@ multi-step composite on f16/bf16 normally appears as cast(f(cast(x))).
  silu(x)          mul(x, sigmoid(x))
  cos(x)           sin(add(x, pi/2))                 absolute error: half an ulp of x
  tanh(x)          add(mul(recip(add(exp(mul(x, -2)), 1)), 2), -1)              absolute error 2 ulp(1)
- erf(x)           s * (1 - t*(p0 + t*(p1 + t*(p2 + t*(p3 + t*p4)))) * exp(-x*x)), t = recip(1 + p*|x|), s = +-1
+ erf(x)           s * (1 - t*(p0 + t*(p1 + t*(p2 + t*(p3 + t*p4)))) * exp(-x*x))
+                  t = recip(1 + p*|x|), s = +-1
                   (Abramowitz & Stegun 7.1.26, absolute error 1.5e-7); exact op order in the code
  abs(x)           select(lt(0, x), x, sub(0, x))    -0 gives +0, NaN stays, INT_MIN wraps
  relu(x)          select(lt(x, 0), 0, x)            NaN stays
@@ -41,7 +43,9 @@ multi-step composite on f16/bf16 normally appears as cast(f(cast(x))).
  ceil(x)          neg(floor(neg(x)))
  trunc(x)         select(lt(x, 0), ceil(x), floor(x))
  fmod(a, c)       m = mod(abs(a), abs(c)); select(signbit(a), neg(m), m)       floats (exact; sign of a)
- floor_div(a, c)  integers: see integer_floor_div; exact, wraps like eager, x // 0 = -1 - nothing to rely on
+
+Integer and float division with rounding are in division.py, softmax and normalisation in softmax.py and
+normalization.py, matrix products in matmul.py; each documents its form.
 """
 
 from __future__ import annotations
@@ -152,8 +156,8 @@ def minimum(b: Builder, a: Operand, c: Operand) -> Tensor:
 
 
 def min_reduce(b: Builder, x: Tensor, axes: list[int]) -> Tensor:
-    """Floats: neg(max_reduce(neg(x))). Ints: complement(max_reduce(complement(x))), complement(x) = add(neg(x), -1)
-    (negation alone would lose INT_MIN). bool: not(max_reduce(not(x)))."""
+    """Floats: neg(max_reduce(neg(x))). Ints: complement(max_reduce(complement(x))), complement(x) =
+    add(neg(x), -1) (negation alone would lose INT_MIN). bool: not(max_reduce(not(x)))."""
     if is_float(x.dtype):
         return neg(b, b.max_reduce(neg(b, x), axes))
     if x.dtype == "i1":
@@ -211,7 +215,8 @@ def tanh(b: Builder, x: Tensor) -> Tensor:
 
 def erf(b: Builder, x: Tensor) -> Tensor:
     """Abramowitz & Stegun 7.1.26 on |x|, then the sign: select(lt(0, x), y, neg(y)) with
-    y = add(mul(mul(P, t), neg(exp(neg(mul(x, x))))), 1), t = recip(add(mul(abs(x), p), 1)), P by Horner's rule."""
+    y = add(mul(mul(P, t), neg(exp(neg(mul(x, x))))), 1), t = recip(add(mul(abs(x), p), 1)), P by Horner's
+    rule."""
     t = b.recip(b.add(b.mul(absolute(b, x), _ERF_P), 1))
     polynomial = horner(b, t, _ERF)
     decay = exp(b, neg(b, b.mul(x, x)))
@@ -265,7 +270,8 @@ def trunc(b: Builder, x: Tensor) -> Tensor:
 
 
 def fmod(b: Builder, a: Operand, c: Operand) -> Tensor:
-    """C fmod on floats: m = mod(abs(a), abs(c)); select(signbit(a), neg(m), m). Ints: the same with lt(a, 0)."""
+    """C fmod on floats: m = mod(abs(a), abs(c)); select(signbit(a), neg(m), m). Ints: the same with lt(a,
+    0)."""
     left, right = b.align(a, c)
     magnitude = b.mod(absolute(b, left), absolute(b, right))
     return select(b, signbit(b, left), neg(b, magnitude), magnitude)

@@ -1,9 +1,9 @@
 """The pass `torch-to-luminal`: functions in the torch dialect become functions of luminal primitives.
 
-Dims come from `torch.symbolic_int` and `torch.bind_symbolic_shape` on arguments; all other shapes follow from the
-converters. `!torch.int` arguments are sizes: they vanish, since their values are symbols (argument attribute
-`luminal.symbol`, an expression over the names of the `torch.symbolic_int` ops; without it the argument is a symbol of
-its own). `!torch.float` arguments become rank-0 f64 tensors.
+Dims come from `torch.symbolic_int` and `torch.bind_symbolic_shape` on arguments; all other shapes follow
+from the converters. `!torch.int` arguments are sizes: they vanish, since their values are symbols (argument
+attribute `luminal.symbol`, an expression over the names of the `torch.symbolic_int` ops; without it the
+argument is a symbol of its own). `!torch.float` arguments become rank-0 f64 tensors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class ConvertedFunction:
     """A finished L1 function and how its signature relates to that of the torch function.
 
     arguments: for each L0 argument its L1 position, or the symbolic value of a size.
-    returns: for each L0 result its L1 position (`Returned`), or the constant or symbolic value that was returned.
+    returns: for each L0 result its L1 position (`Returned`), or the constant or symbolic value that was
+    returned.
     """
 
     operation: ir.Operation
@@ -76,7 +77,8 @@ class _Signature:
 
 
 def convert_function(source: ir.Operation) -> ConvertedFunction:
-    """Replace one `func.func` over torch types by its luminal form, in place. ImportFailure lists what can't be."""
+    """Replace one `func.func` over torch types by its luminal form, in place. ImportFailure lists what
+    can't be."""
     with source.context, ir.Location.unknown():
         signature = _read_signature(source)
         conversion = _Conversion(source, signature, signature.symbols)
@@ -103,8 +105,7 @@ def _read_signature(source: ir.Operation) -> _Signature:
             found.sizes[argument] = _size_argument(found, source, position)
         elif kind.startswith("!torch.v") and argument not in found.dims:
             found.dims[argument] = [
-                _fresh(found) if size is None else symbolic.const(size)
-                for size in _type_dims(kind)
+                _fresh(found) if size is None else symbolic.const(size) for size in _type_dims(kind)
             ]
     return found
 

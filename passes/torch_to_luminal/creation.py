@@ -93,7 +93,8 @@ def convert_arange_step(b: Builder, start: Operand, end: Operand, step: Operand,
 
 
 def _arange(b: Builder, start: Operand, end: Operand, step: Operand) -> Tensor:
-    """start + i*step; integer bounds give exact integers, float bounds follow eager's start + step*i in f64."""
+    """start + i*step; integer bounds give exact integers, float bounds follow eager's start + step*i in
+    f64."""
     dtype = _dtype(b)
     if any(isinstance(bound, Tensor) for bound in (start, end, step)):
         raise Unsupported("arange with a bound computed by the program")

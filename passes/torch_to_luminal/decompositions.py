@@ -1,4 +1,5 @@
-"""Which ATen ops PyTorch breaks up before the import, and which are kept because luminal does better itself."""
+"""Which ATen ops PyTorch breaks up before the import, and which are kept because luminal does better
+itself."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 import torch
 
+from .graph_cleanup import is_assertion
 from .registry import load_converters
 
 # Broken up although they are core ATen, or not in PyTorch's core table.
@@ -48,6 +50,8 @@ def needs_decomposition(graph: torch.fx.Graph) -> bool:
 def _needs_decomposition(node: torch.fx.Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):
         return getattr(node.target, "__module__", None) != "_operator"
+    if is_assertion(node):
+        return False
     name = _dialect_name(node.target)
     if name in _STATEFUL:
         # The flag `training` (batch_norm) or `train` (dropout) is the sixth or third operand.
@@ -57,8 +61,8 @@ def _needs_decomposition(node: torch.fx.Node) -> bool:
 
 @functools.cache
 def decomposition_table() -> dict[Any, Callable[..., Any]]:
-    """Decompositions to run before `import_*` (for `ExportedProgram.run_decompositions` and AOTAutograd): PyTorch's
-    core ATen table and a few more, without the ops that have a converter of their own."""
+    """Decompositions to run before `import_*` (for `ExportedProgram.run_decompositions` and AOTAutograd):
+    PyTorch's core ATen table and a few more, without the ops that have a converter of their own."""
     from torch._decomp import core_aten_decompositions, get_decompositions
 
     table: dict[Any, Callable[..., Any]] = dict(core_aten_decompositions().items())

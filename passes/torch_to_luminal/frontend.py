@@ -1,8 +1,9 @@
-"""From PyTorch programs to L1: `torch.export` programs and the functional graphs that AOTAutograd hands to a backend.
+"""From PyTorch programs to L1: `torch.export` programs and the functional graphs that AOTAutograd hands to
+a backend.
 
-Both become one FX graph whose placeholders are everything the program reads (inputs, parameters, buffers, lifted
-constants), which torch-mlir's FxImporter turns into the torch dialect (L0) and `convert_function` into luminal (L1).
-No tensor of more than one element ever becomes a literal.
+Both become one FX graph whose placeholders are everything the program reads (inputs, parameters, buffers,
+lifted constants), which torch-mlir's FxImporter turns into the torch dialect (L0) and `convert_function`
+into luminal (L1). No tensor of more than one element ever becomes a literal.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ ArgumentKind = Literal["input", "weight", "buffer"]
 class ProgramArgument:
     """One argument of the L1 function.
 
-    position: index among the caller's flat inputs (kind "input"), else None. tensor: the parameter, buffer or lifted
-    constant itself (kinds "weight" and "buffer"); it is never copied. target: its qualified name in the module.
+    position: index among the caller's flat inputs (kind "input"), else None. tensor: the parameter, buffer
+    or lifted constant itself (kinds "weight" and "buffer"); it is never copied. target: its qualified name
+    in the module.
     """
 
     kind: ArgumentKind
@@ -59,10 +61,11 @@ class StridedView:
 class ProgramOutput:
     """One value that the program hands out.
 
-    result: position among the L1 results, None when `value` (a constant, or an Expr over symbols) says it all.
-    writes: the L1 argument that this result is written back to (a mutation, not visible to the caller as output).
-    alias: the L1 argument that this output is. view: how this output lies in an argument's storage, where eager
-    returns a view of it (AOTAutograd reads size, stride and storage offset off such outputs).
+    result: position among the L1 results, None when `value` (a constant, or an Expr over symbols) says it
+    all. writes: the L1 argument that this result is written back to (a mutation, not visible to the caller
+    as output). alias: the L1 argument that this output is. view: how this output lies in an argument's
+    storage, where eager returns a view of it (AOTAutograd reads size, stride and storage offset off such
+    outputs).
     """
 
     result: int | None = None
@@ -76,9 +79,9 @@ class ProgramOutput:
 class ImportedProgram:
     """A PyTorch program as one L1 function `main`.
 
-    arguments: one entry per L1 argument. outputs: the caller's outputs in order. mutations: results that are written
-    back to arguments. sizes: (position among the caller's flat inputs, expression) of integer inputs; with the
-    dims in the argument types they determine the symbols (`types.solve_symbols`).
+    arguments: one entry per L1 argument. outputs: the caller's outputs in order. mutations: results that
+    are written back to arguments. sizes: (position among the caller's flat inputs, expression) of integer
+    inputs; with the dims in the argument types they determine the symbols (`types.solve_symbols`).
     """
 
     module: ir.Module
@@ -159,9 +162,9 @@ def import_fx_graph(
 ) -> ImportedProgram:
     """Import a functional ATen graph as a Dynamo backend receives it from AOTAutograd (inference).
 
-    Every placeholder needs fake-tensor metadata (`meta["val"]`); where it is missing, `example_inputs` gives it.
-    `weights` names placeholders (by position) whose tensors don't change between calls. Trailing `copy_` nodes into
-    placeholders become mutations. Raises ImportFailure listing all that can't be imported.
+    Every placeholder needs fake-tensor metadata (`meta["val"]`); where it is missing, `example_inputs`
+    gives it. `weights` names placeholders (by position) whose tensors don't change between calls. Trailing
+    `copy_` nodes into placeholders become mutations. Raises ImportFailure listing all that can't be imported.
     """
     placeholders: dict[str, _Placeholder] = {}
     nodes = [node for node in module.graph.nodes if node.op == "placeholder"]

@@ -1,4 +1,5 @@
-"""FX-level preparation: lift constants to placeholders, drop assertions, turn trailing `copy_` into mutations."""
+"""FX-level preparation: lift constants to placeholders, drop assertions, turn trailing `copy_` into
+mutations."""
 
 from __future__ import annotations
 
@@ -31,8 +32,9 @@ class Mutation:
 def prepare_graph(
     module: fx.GraphModule, fixed: Mapping[str, Any]
 ) -> tuple[fx.Graph, dict[str, torch.Tensor], list[Mutation]]:
-    """A copy of the graph that only reads placeholders, the lifted tensors by placeholder name, and the mutations
-    (appended to the outputs in this order). `fixed` gives Python constants that placeholders stand for."""
+    """A copy of the graph that only reads placeholders, the lifted tensors by placeholder name, and the
+    mutations (appended to the outputs in this order). `fixed` gives Python constants that placeholders
+    stand for."""
     owner = fx.GraphModule(module, _copy(module.graph))
     graph = owner.graph
     rewrite_as_strided(graph)
@@ -60,9 +62,13 @@ def _copy(graph: fx.Graph) -> fx.Graph:
 
 def _drop_assertions(graph: fx.Graph) -> None:
     for node in reversed(list(graph.nodes)):
-        packet = getattr(node.target, "_opname", "")
-        if node.op == "call_function" and packet in _ASSERTIONS and not node.users:
+        if is_assertion(node) and not node.users:
             graph.erase_node(node)
+
+
+def is_assertion(node: fx.Node) -> bool:
+    """Whether the node only checks something that tracing has established."""
+    return node.op == "call_function" and getattr(node.target, "_opname", "") in _ASSERTIONS
 
 
 def _replace_by_constant(node: fx.Node, value: Any) -> None:
@@ -114,7 +120,9 @@ def _attribute(owner: torch.nn.Module, target: Any) -> Any:
 def _fake(tensor: torch.Tensor, graph: fx.Graph) -> torch.Tensor:
     if isinstance(tensor, FakeTensor):
         return tensor
-    modes = (node.meta["val"].fake_mode for node in graph.nodes if isinstance(node.meta.get("val"), FakeTensor))
+    modes = (
+        node.meta["val"].fake_mode for node in graph.nodes if isinstance(node.meta.get("val"), FakeTensor)
+    )
     return next(modes, FakeTensorMode()).from_tensor(tensor, static_shapes=True)
 
 

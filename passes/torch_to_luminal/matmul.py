@@ -1,7 +1,8 @@
 """Matrix products: mul of two expanded views, then sum_reduce over the last axis.
 
-The one form (batch axes B, rows M, columns N, inner K): sum_reduce(mul(A, C)) over axis -1, with A and C the views of
-both operands expanded to (*B, M, N, K). Halves: the views are cast to f32 before the product and the sum is cast back.
+The one form (batch axes B, rows M, columns N, inner K): sum_reduce(mul(A, C)) over axis -1, with A and C
+the views of both operands expanded to (*B, M, N, K). Halves: the views are cast to f32 before the product
+and the sum is cast back.
 """
 
 from __future__ import annotations

@@ -100,7 +100,9 @@ def convert_native_group_norm(
     epsilon: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Statistics of (batch, groups) over the group's channels and all further axes."""
-    split = reshape(b, b.cast(x, opmath(x.dtype)), [x.shape[0], expr(groups), x.shape[1] // groups, *x.shape[2:]])
+    split = reshape(
+        b, b.cast(x, opmath(x.dtype)), [x.shape[0], expr(groups), x.shape[1] // groups, *x.shape[2:]]
+    )
     result, mean, scale = normalize(b, split, list(range(2, split.rank)), epsilon)
     joined = reshape(b, result, x.shape)
     parameters = [None if item is None else _per_channel(b, item, x.rank) for item in (weight, bias)]
@@ -154,15 +156,25 @@ def convert_batch_norm(
     if training or mean is None or variance is None:
         raise Unsupported("batch_norm in training mode writes its statistics; decompose it first")
     wide = opmath(x.dtype)
-    result = _batch_norm(b, b.cast(x, wide), weight, bias, b.cast(mean, wide), b.cast(variance, wide), epsilon)
+    result = _batch_norm(
+        b, b.cast(x, wide), weight, bias, b.cast(mean, wide), b.cast(variance, wide), epsilon
+    )
     return b.cast(result, x.dtype)
 
 
 @converter("torch.aten.group_norm")
 def convert_group_norm(
-    b: Builder, x: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, epsilon: float, _cudnn: bool
+    b: Builder,
+    x: Tensor,
+    groups: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    epsilon: float,
+    _cudnn: bool,
 ) -> Tensor:
-    split = reshape(b, b.cast(x, opmath(x.dtype)), [x.shape[0], expr(groups), x.shape[1] // groups, *x.shape[2:]])
+    split = reshape(
+        b, b.cast(x, opmath(x.dtype)), [x.shape[0], expr(groups), x.shape[1] // groups, *x.shape[2:]]
+    )
     result, _, _ = normalize(b, split, list(range(2, split.rank)), epsilon)
     parameters = [None if item is None else _per_channel(b, item, x.rank) for item in (weight, bias)]
     return b.cast(_affine(b, reshape(b, result, x.shape), *parameters), x.dtype)

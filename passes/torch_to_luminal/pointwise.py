@@ -301,8 +301,7 @@ def integer_tensor_power(b: Builder, x: Tensor, exponent: Tensor) -> Tensor:
 
 
 def _halve(b: Builder, value: Tensor, odd: Tensor) -> Tensor:
-    """(value - odd) / 2 for non-negative ints, exactly: half as many steps of a modular inverse are not possible for
-    2, so the quotient is read off the f64 quotient of each 32-bit half."""
+    """(value - odd) / 2 for non-negative ints, exactly: an i64 is halved in two parts that f64 holds."""
     even = composite.sub(b, value, odd)
     if value.dtype == "i32":
         return b.cast(b.mul(b.cast(even, "f64"), 0.5), "i32")

@@ -19,8 +19,8 @@ def number_category(value: int | float | bool | Expr) -> int:
 
 
 def result_dtype(*operands: Operand) -> str:
-    """torch.result_type: tensors with dimensions outrank rank-0 tensors, which outrank Python numbers, within one
-    category; a number of a higher category gives i64 or the default dtype f32."""
+    """torch.result_type: tensors with dimensions outrank rank-0 tensors, which outrank Python numbers,
+    within one category; a number of a higher category gives i64 or the default dtype f32."""
     dimensioned = [item.dtype for item in operands if isinstance(item, Tensor) and item.rank]
     scalars = [item.dtype for item in operands if isinstance(item, Tensor) and not item.rank]
     numbers = [number_category(item) for item in operands if not isinstance(item, Tensor)]
@@ -50,7 +50,8 @@ def promoted(b: Builder, dtype: str, *operands: Operand) -> list[Tensor]:
 
 
 def in_opmath(b: Builder, compute: Callable[..., Tensor], dtype: str, *operands: Operand) -> Tensor:
-    """compute(b, *operands) as eager evaluates it: operands in the opmath dtype of `dtype`, one rounding at the end."""
+    """compute(b, *operands) as eager evaluates it: operands in the opmath dtype of `dtype`, one rounding at
+    the end."""
     return b.cast(compute(b, *promoted(b, opmath(dtype), *operands)), dtype)
 
 

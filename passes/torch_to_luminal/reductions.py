@@ -1,6 +1,7 @@
 """Reductions: sum, mean, variance, extrema, any/all, products, norms.
 
-Floats accumulate in f32 or better; halves are cast to f32 before a composite reduction and rounded once at the end.
+Floats accumulate in f32 or better; halves are cast to f32 before a composite reduction and rounded once at
+the end.
 """
 
 from __future__ import annotations

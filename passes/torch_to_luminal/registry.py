@@ -1,19 +1,21 @@
-"""The table of converters: torch-dialect op name -> function that builds the same values from luminal primitives.
+"""The table of converters: torch-dialect op name -> function that builds the same values from luminal
+primitives.
 
     @converter("torch.aten.add.Tensor", "torch.aten.add.Scalar")
     def convert_add(b, x, other, alpha):
         return ...
 
-A converter receives the builder `b` (see `builder.py`) and one Python value per operand of the torch op, in the order
-of the ATen schema (the torch dialect always spells out defaults):
+A converter receives the builder `b` (see `builder.py`) and one Python value per operand of the torch op, in
+the order of the ATen schema (the torch dialect always spells out defaults):
   Tensor                    -> builder.Tensor
   int / SymInt              -> int, or symbolic.Expr when it depends on a symbol
   float, bool, str, None    -> the Python value (a float known only at run time: a rank-0 f64 Tensor)
   dtype                     -> int (ATen scalar type number; see dtypes.py)
   list                      -> list of the above
-It returns one value per result: a Tensor, or a tuple of Tensors/scalars, with exactly the shape and dtype that eager
-gives. `b.results` holds the result types the importer recorded (dtype, rank, static dims). What a converter
-can't do exactly it refuses by `raise Unsupported("why")`; the import then lists every such place at once.
+It returns one value per result: a Tensor, or a tuple of Tensors/scalars, with exactly the shape and dtype
+that eager gives. `b.results` holds the result types the importer recorded (dtype, rank, static dims). What
+a converter can't do exactly it refuses by `raise Unsupported("why")`; the import then lists every such
+place at once.
 """
 
 from __future__ import annotations

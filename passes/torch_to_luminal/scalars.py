@@ -1,4 +1,5 @@
-"""Integers that the program computes from sizes, evaluated to symbolic expressions; and scalars that become tensors."""
+"""Integers that the program computes from sizes, evaluated to symbolic expressions; and scalars that become
+tensors."""
 
 from __future__ import annotations
 

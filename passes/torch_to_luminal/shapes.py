@@ -1,4 +1,5 @@
-"""Shape arithmetic that eager does on integers, done on symbolic expressions: axes, broadcasting, reshape, slices."""
+"""Shape arithmetic that eager does on integers, done on symbolic expressions: axes, broadcasting, reshape,
+slices."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def reshape_index(source: Sequence[Expr], target: Sequence[Expr]) -> Index:
 def slice_bounds(
     size: Expr, start: Expr | int | None, end: Expr | int | None, step: int
 ) -> tuple[Expr, Expr]:
-    """(first coordinate, length) of a Python slice on an axis; negative and out-of-range bounds clamp like eager."""
+    """(first coordinate, length) of a Python slice on an axis; negative and out-of-range bounds clamp like
+    eager."""
     first = _clamp_bound(size, 0 if start is None else start)
     last = _clamp_bound(size, size if end is None else end)
     span = symbolic.maximum(last - first, 0)

@@ -1,8 +1,9 @@
 """The symbols of the function under construction, and the types and maps written over them.
 
-A dim that is not affine (a minimum or maximum) becomes a *derived symbol* whose rule computes it from the others.
-Maps list all symbols of the function, and their number is known only when the import has seen every op: the
-conversion runs a second time with all of them in scope when new ones have appeared (see conversion.py).
+A dim that is not affine (a minimum or maximum) becomes a *derived symbol* whose rule computes it from the
+others. Maps list all symbols of the function, and their number is known only when the import has seen every
+op: the conversion runs a second time with all of them in scope when new ones have appeared (see
+conversion.py).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class SymbolTable:
         return self.symbols[-1].sym
 
     def fit(self, expression: Expr) -> Expr:
-        """The expression in affine form, every minimum and maximum replaced by a derived symbol; refuses one over
-        iteration coordinates."""
+        """The expression in affine form, every minimum and maximum replaced by a derived symbol; refuses
+        one over iteration coordinates."""
         if expression.is_const:
             return expression
         extrema = {atom for atom in expression.atoms() if isinstance(atom, (Min, Max))}

@@ -97,7 +97,8 @@ def atan2(b: Builder, y: Tensor, x: Tensor) -> Tensor:
 
 
 def sinh(b: Builder, x: Tensor) -> Tensor:
-    """(e + e / (e + 1)) / 2 with e = expm1(|x|), the halves apart so that large arguments do not overflow early."""
+    """(e + e / (e + 1)) / 2 with e = expm1(|x|), the halves apart so that large arguments do not overflow
+    early."""
     magnitude = composite.absolute(b, x)
     e = expm1(b, magnitude)
     small = b.mul(b.add(e, composite.div(b, e, b.add(e, 1))), 0.5)

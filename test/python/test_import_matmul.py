@@ -1,4 +1,5 @@
-"""Matrix products, attention and embeddings through the import and the reference interpreter, against eager."""
+"""Matrix products, attention and embeddings through the import and the reference interpreter, against
+eager."""
 
 from __future__ import annotations
 

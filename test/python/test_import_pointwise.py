@@ -1,4 +1,5 @@
-"""Pointwise ops through the import and the reference interpreter, at ordinary and special values, against eager."""
+"""Pointwise ops through the import and the reference interpreter, at ordinary and special values, against
+eager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Whole programs through the import: mutation, aliases, constants and sizes, from torch.export and from AOT graphs."""
+"""Whole programs through the import: mutation, aliases, constants and sizes, from torch.export and from AOT
+graphs."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ def test_python_constants_as_inputs_and_outputs() -> None:
 def through_dynamo(
     function: Any, *calls: tuple[Any, ...], dynamic: bool | None = None
 ) -> list[ImportedProgram]:
-    """Run `function` under Dynamo with the interpreter as backend, compare with eager, and return the programs."""
+    """Run `function` under Dynamo with the interpreter as backend, compare with eager, and return the
+    programs."""
     programs: list[ImportedProgram] = []
 
     def compiler(graph: torch.fx.GraphModule, example_inputs: list[Any]) -> Any:
