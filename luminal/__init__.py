@@ -1,7 +1,7 @@
 """luminal: a search-based compiler for PyTorch models.
 
-`luminal.compile(model, example_inputs)` compiles ahead of time; `torch.compile(model, backend="luminal")` as Dynamo
-asks. Importing this package loads nothing: each name loads what it needs when it is first used.
+`luminal.compile(model, example_inputs)` compiles ahead of time; `torch.compile(model, backend="luminal")`
+as Dynamo asks. Importing this package loads nothing: each name loads what it needs when it is first used.
 """
 
 from __future__ import annotations

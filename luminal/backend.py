@@ -1,4 +1,6 @@
-"""Entry point of `torch.compile(..., backend="luminal")`; imports the compiler when the first graph arrives."""
+"""Entry point of `torch.compile(..., backend="luminal")`; imports the compiler when the first graph
+arrives.
+"""
 
 from __future__ import annotations
 

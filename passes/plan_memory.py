@@ -116,8 +116,8 @@ class _Assignment:
         for argument, value in self.written.items():
             self._place_written(argument, value)
         for value, result in self.results:
-            argument = result.writes if result.alias is None else result.alias
-            home = self._place_returned(value) if argument is None else Storage("argument", argument)
+            target = result.writes if result.alias is None else result.alias
+            home = self._place_returned(value) if target is None else Storage("argument", target)
             self.layout.returned.append(home)
         self._place_chains()
         self._order_copies()
@@ -185,7 +185,10 @@ class _Assignment:
         return all(q < p for q in self.reads[argument])
 
     def _place_returned(self, value: int) -> Storage:
-        """A tensor of the caller's for a result. A value that is returned twice gets two: they may be clones of one."""
+        """A tensor of the caller's for a result.
+
+        A value that is returned twice gets two: they may be clones of one.
+        """
         layout = self.layout
         home = Storage("result", len(layout.result_values))
         layout.result_values.append(value)

@@ -1,7 +1,8 @@
 """Outputs that are views of inputs or of other outputs, made by torch itself at call time.
 
-The compiled program computes values only, each in memory of its own. Where eager returns a view, the caller may rely on shared
-memory (and AOTAutograd on the view's strides), so the view ops that lead there are replayed on the actual tensor.
+The compiled program computes values only, each in memory of its own. Where eager returns a view, the caller
+may rely on shared memory (and AOTAutograd on the view's strides), so the view ops that lead there are
+replayed on the actual tensor.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 
 class ViewOutputs:
-    """The outputs of `nodes` (a graph's outputs) that are views of `inputs` (placeholders by name) or of other outputs."""
+    """The outputs of `nodes` (a graph's outputs) that are views of `inputs` (placeholders by name) or of
+    other outputs.
+    """
 
     def __init__(self, inputs: Mapping[str, int], nodes: Sequence[Any]) -> None:
         self._inputs = inputs
@@ -38,7 +41,9 @@ class ViewOutputs:
         nodes = {node.name: node for node in program.graph.nodes}
         outputs = [spec for spec in signature.output_specs if spec.kind == OutputKind.USER_OUTPUT]
         names = [getattr(spec.arg, "name", None) for spec in outputs]
-        return cls({spec.arg.name: k for k, spec in enumerate(users)}, [nodes.get(name or "") for name in names])
+        return cls(
+            {spec.arg.name: k for k, spec in enumerate(users)}, [nodes.get(name or "") for name in names]
+        )
 
     @classmethod
     def of_graph(cls, graph: torch.fx.Graph) -> ViewOutputs:
@@ -55,7 +60,9 @@ class ViewOutputs:
         return outputs
 
     def _replayable(self, node: torch.fx.Node) -> bool:
-        """Whether a chain of views leads from the node to a known tensor, all sizes on the way being known at a call."""
+        """Whether a chain of views leads from the node to a known tensor, all sizes on the way being known
+        at a call.
+        """
         views = 0
         while node.op == "call_function" and node not in self._origins:
             source = _source(node)
@@ -67,7 +74,9 @@ class ViewOutputs:
                 if not all(self._is_size(other) for other in others):
                     return False
             node = source
-        return views > 0 and (node in self._origins or (node.op == "placeholder" and node.name in self._inputs))
+        return views > 0 and (
+            node in self._origins or (node.op == "placeholder" and node.name in self._inputs)
+        )
 
     def _is_size(self, node: torch.fx.Node) -> bool:
         """Whether the node is a number that follows from inputs and their shapes."""
@@ -80,7 +89,9 @@ class ViewOutputs:
     def _replay(
         self, node: torch.fx.Node, inputs: Sequence[Any], outputs: list[Any], known: dict[torch.fx.Node, Any]
     ) -> Any:
-        """The node's value: views on actual tensors; an in-place op has happened already and is its operand."""
+        """The node's value: views on actual tensors; an in-place op has happened already and is its
+        operand.
+        """
         if node in known:
             return known[node]
         if node in self._origins:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -28,7 +29,11 @@ class CompiledModel:
     """
 
     def __init__(
-        self, module: torch.nn.Module, program: torch.export.ExportedProgram, options: CompileOptions, progress: Progress
+        self,
+        module: torch.nn.Module,
+        program: torch.export.ExportedProgram,
+        options: CompileOptions,
+        progress: Progress,
     ) -> None:
         self._module = module
         with progress.stage("import"):
@@ -57,9 +62,7 @@ class CompiledModel:
         return "\n".join([*rows, f"{'total':<40s} {self._progress.total:8.2f} s"])
 
     def refresh_weights(self) -> None:
-        """Makes the next call pack all weights again: needed after a change that torch doesn't count, as through
-        `.data`.
-        """
+        """Makes the next call pack all weights again, after a change that torch doesn't count (through `.data`)."""
         self._bound.call.weights_changed()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -67,9 +70,8 @@ class CompiledModel:
         inputs = self._flatten(args, kwargs)
         for position, (name, value) in self._constants.items():
             if type(inputs[position]) is not type(value) or inputs[position] != value:
-                raise InputError(
-                    f"input '{name}' is {inputs[position]!r}; the program was compiled for the constant {value!r}"
-                )
+                got = f"input '{name}' is {inputs[position]!r}"
+                raise InputError(f"{got}; the program was compiled for the constant {value!r}")
         outputs = self._views.apply(inputs, self._bound(inputs))
         return pytree.tree_unflatten(outputs, self._out_spec)
 
@@ -80,7 +82,9 @@ class CompiledModel:
             kwargs = {name: kwargs[name] for name in names}
         inputs, spec = pytree.tree_flatten((args, kwargs))
         if spec != self._in_spec:
-            wanted = f"{expected_args.num_children} positional" + (f" and {', '.join(names)}" if names else "")
+            wanted = f"{expected_args.num_children} positional" + (
+                f" and {', '.join(names)}" if names else ""
+            )
             given = f"{len(args)} positional" + (f" and {', '.join(kwargs)}" if kwargs else "")
             detail = "" if wanted != given else f": {spec} instead of {self._in_spec}"
             raise InputError(f"expected {wanted} arguments as compiled, got {given}{detail}")
@@ -95,13 +99,13 @@ def compile(
 ) -> CompiledModel:
     """Compile `module_or_fn` for inference.
 
-    example_inputs: the positional arguments of a call (a tuple or list), or its keyword arguments (a mapping); only
-        shapes, dtypes and structure matter.
+    example_inputs: the positional arguments of a call (a tuple or list), or its keyword arguments (a
+        mapping); only shapes, dtypes and structure matter.
     dynamic_shapes: as for `torch.export.export`; dims that are not named are fixed to the examples'.
     options: `CompileOptions`, or a mapping of its fields.
 
-    Raises ImportFailure if torch cannot trace the program or luminal does not cover an op of it, listing every such
-    op; OptionError for a bad option.
+    Raises ImportFailure if torch cannot trace the program or luminal does not cover an op of it, listing
+    every such op; OptionError for a bad option.
     """
     chosen = CompileOptions.of(options)
     module = _as_module(module_or_fn)
@@ -168,7 +172,9 @@ def _constant_inputs(program: torch.export.ExportedProgram) -> dict[int, tuple[s
 
 
 def _module_state(module: torch.nn.Module, imported: ImportedProgram) -> dict[str, TensorSource]:
-    """Getters of the module's present parameters and buffers, so that replacing one needs no new compilation."""
+    """Getters of the module's present parameters and buffers, so that replacing one needs no new
+    compilation.
+    """
     sources: dict[str, TensorSource] = {}
     for argument in imported.arguments:
         if argument.target is None or argument.position is not None:
@@ -180,7 +186,7 @@ def _module_state(module: torch.nn.Module, imported: ImportedProgram) -> dict[st
             continue
         for table in (owner._parameters, owner._buffers):
             if table.get(name) is not None:
-                sources[argument.target] = lambda table=table, name=name: table[name]
+                sources[argument.target] = partial(table.__getitem__, name)
     return sources
 
 

@@ -60,10 +60,9 @@ class ArenaPlanner:
                     plan = self._make(sizes)
                 if self._too_big(plan):
                     named = ", ".join(f"{s.name} = {v}" for s, v in zip(self._symbols, values, strict=True))
-                    raise RuntimeFailure(
-                        f"a call needs {plan.total + self._static} bytes of memory besides its inputs and results "
-                        f"({named or 'all sizes are fixed'}); max_memory is {self._max_memory}"
-                    )
+                    need = f"a call needs {plan.total + self._static} bytes besides its inputs and results"
+                    sizes_text = named or "all sizes are fixed"
+                    raise RuntimeFailure(f"{need} ({sizes_text}); max_memory is {self._max_memory}")
                 if len(self._plans) >= self._KEPT:
                     self._plans.pop(next(iter(self._plans)))
                 self._plans[rounded] = plan

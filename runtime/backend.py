@@ -1,6 +1,7 @@
 """`torch.compile(model, backend="luminal")`: the Dynamo backend.
 
-AOTAutograd makes each graph functional (it handles aliases, views and mutations, and splits off a backward graph where
+AOTAutograd makes each graph functional (it handles aliases, views and mutations, and splits off a
+backward graph where
 gradients are needed); luminal compiles what comes out, with parameters as ordinary inputs.
 """
 
@@ -24,12 +25,19 @@ from .progress import Progress
 
 
 def luminal_backend(
-    module: torch.fx.GraphModule, example_inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None, **_: Any
+    module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    **_: Any,
 ) -> Callable[..., Any]:
     """Compile one Dynamo graph. `options` are the fields of `CompileOptions`."""
     chosen = CompileOptions.of(options, freeze_weights=False)
 
+    written: set[int] = set()
+
     def compile_graph(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        written.update(_written_inputs())
         return make_boxed_func(_compile(graph, inputs, chosen))
 
     backend = aot_autograd(
@@ -38,7 +46,46 @@ def luminal_backend(
         inference_compiler=compile_graph,
         decompositions=decomposition_table(),
     )
-    return backend(module, example_inputs)
+    run = backend(module, example_inputs)
+    return _guard_overlap(module, run, sorted(written)) if written else run
+
+
+def _guard_overlap(
+    module: torch.fx.GraphModule, run: Callable[..., Any], written: Sequence[int]
+) -> Callable[..., Any]:
+    """`run`, or the graph in eager mode when a written input overlaps another one.
+
+    The graph was made functional for independent inputs and Dynamo does not guard on that: the compiled
+    code would miss what a write does to the other input.
+    """
+
+    def guarded(*inputs: Any) -> Any:
+        spans = [
+            (t.data_ptr(), t.data_ptr() + _extent(t)) if isinstance(t, torch.Tensor) else (0, 0)
+            for t in inputs
+        ]
+        for k in written:
+            start, stop = spans[k]
+            if any(j != k and a < stop and start < b for j, (a, b) in enumerate(spans)):
+                return module(*inputs)
+        return run(*inputs)
+
+    return guarded
+
+
+def _extent(tensor: torch.Tensor) -> int:
+    """Bytes from a tensor's first element to behind its last."""
+    if not tensor.numel():
+        return 0
+    steps = ((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return (sum(steps) + 1) * tensor.element_size()
+
+
+def _written_inputs() -> list[int]:
+    """Positions of the inputs that the graph being compiled updates in place, as AOTAutograd found them."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    return [] if metadata is None else [k for k, info in enumerate(metadata.input_info) if info.mutates_data]
 
 
 def _compile(

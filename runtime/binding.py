@@ -1,7 +1,7 @@
 """Joins an imported PyTorch program with its compiled form: caller's values in, caller's values out.
 
-The compiled function has tensors only. Here integers that are sizes, constants that a graph returns, parameters that come
-from the module, and mutations find their places.
+The compiled function has tensors only. Here integers that are sizes, constants that a graph returns,
+parameters that come from the module, and mutations find their places.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ TensorSource = Callable[[], torch.Tensor]
 class BoundProgram:
     """`program` as a function from the caller's flat inputs to the caller's flat outputs.
 
-    `state`: for each weight or buffer of `imported`, by its target, a function that gives its present tensor; without one the
-    tensor that was imported is used.
+    `state`: for each weight or buffer of `imported`, by its target, a function that gives its present
+    tensor; without one the tensor that was imported is used.
     """
 
     def __init__(
@@ -46,7 +46,9 @@ class BoundProgram:
         self._outputs = [self._output(output, len(imported.symbols)) for output in imported.outputs]
 
     @staticmethod
-    def _source(target: str | None, tensor: torch.Tensor | None, state: dict[str, TensorSource]) -> TensorSource:
+    def _source(
+        target: str | None, tensor: torch.Tensor | None, state: dict[str, TensorSource]
+    ) -> TensorSource:
         if target is not None and target in state:
             return state[target]
         assert tensor is not None
@@ -55,12 +57,13 @@ class BoundProgram:
     @staticmethod
     def _output(output: ProgramOutput, symbol_count: int) -> Callable[[list[Any], tuple[int, ...]], Any]:
         """How to find an output among the program's results and symbol values."""
-        if output.result is not None:
-            return lambda results, symbols, r=output.result: results[r]
-        if isinstance(output.value, Expr):
-            evaluate = compiled((as_expr(output.value),), symbol_count)
+        position, value = output.result, output.value
+        if position is not None:
+            return lambda results, symbols: results[position]
+        if isinstance(value, Expr):
+            evaluate = compiled((as_expr(value),), symbol_count)
             return lambda results, symbols: evaluate(symbols)[0]
-        return lambda results, symbols, value=output.value: value
+        return lambda results, symbols: value
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """The outputs for flat `inputs`. Raises InputError if one does not fit."""

@@ -106,12 +106,13 @@ class ProgramCall:
             raise InputError(f"input '{argument.name}' is on device {tensor.device}, expected cpu")
         if tensor.layout is not torch.strided:
             raise InputError(f"input '{argument.name}' has layout {tensor.layout}, expected torch.strided")
-        if tensor.is_neg():
-            tensor = tensor.resolve_neg()
-        return tensor if tensor.is_contiguous() else tensor.contiguous()
+        resolved = tensor.resolve_neg() if tensor.is_neg() else tensor
+        return resolved if resolved.is_contiguous() else resolved.contiguous()
 
     def _refuse_overlap(self, given: list[torch.Tensor]) -> None:
-        """An argument that is written must not share memory with another: the program was compiled for independent ones."""
+        """An argument that is written must not share memory with another: the program was compiled for
+        independent ones.
+        """
         spans = [(tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes) for tensor in given]
         for k in self.written:
             start, stop = spans[k]
@@ -126,4 +127,3 @@ class ProgramCall:
 def version(tensor: torch.Tensor) -> int:
     """Torch's count of in-place changes; 0 for an inference tensor, which has none."""
     return 0 if tensor.is_inference() else tensor._version
-

@@ -58,4 +58,4 @@ def _array(address: int, type_: Value, symbols: tuple[int, ...]) -> np.ndarray:
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     if not size:
         return np.zeros(shape, dtype)
-    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(shape)
+    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), dtype).reshape(shape)

@@ -85,10 +85,8 @@ class CompileOptions:
         """
         if isinstance(given, cls):
             return given
-        _check(
-            given is None or isinstance(given, Mapping),
-            f"options must be CompileOptions or a mapping, not {given!r}",
-        )
+        if given is not None and not isinstance(given, Mapping):
+            raise OptionError(f"options must be CompileOptions or a mapping, not {given!r}")
         values = dict(given or {})
         known = [field.name for field in dataclasses.fields(cls)]
         for name in values:

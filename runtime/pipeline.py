@@ -1,7 +1,7 @@
 """From an imported program to one that runs: the stages in order, each timed.
 
-`STAGES` is the readable list. One compilation runs at a time in a process (each has an MLIR context of its own, but the
-e-graph and the code generator are busy enough alone).
+`STAGES` is the readable list. One compilation runs at a time in a process (each has an MLIR context of its
+own, but the e-graph and the code generator are busy enough alone).
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ from .progress import Progress
 COMPILE_LOCK = threading.RLock()
 
 PANEL_WIDTH = 32
-"""Columns of a packed weight panel: what the CPU's matrix kernels are blocked for, with 256 or 512 bit vectors."""
+"""Columns of a packed weight panel: what the CPU's matrix kernels are blocked for, with 256 or 512 bit
+vectors.
+"""
 
 
 @dataclass
 class Compilation:
-    """A program on its way: the module at its present level, what was chosen, and what each stage reported."""
+    """A program on its way: the module at its present level, what was chosen, and what each stage
+    reported.
+    """
 
     module: ir.Operation
     options: CompileOptions

@@ -51,7 +51,7 @@ def operands(line):
 
 def program(layers, width=40, seed=None):
     lines = [
-        f'%scale = "luminal.constant"() {{value = dense<1.0> : tensor<f32>}} : () -> tensor<f32>',
+        '%scale = "luminal.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>',
         f'%one = "luminal.view"(%scale) {{map = affine_map<(d0, d1) -> ()>}} : (tensor<f32>) -> {T}',
         f'%table = "test.angle"(%pos) : ({T}) -> {T}',
         f'%embedded = "test.embed"(%x, %one) : ({T}, {T}) -> {T}',
@@ -69,7 +69,8 @@ def program(layers, width=40, seed=None):
     results = ["%last", *(f"%k{k}" for k in range(layers))]
     types = ", ".join([T] * len(results))
     body = "\n".join(lines)
-    return f"func.func @main({', '.join(arguments)}) -> ({types}) {{\n{body}\nreturn {', '.join(results)} : {types}\n}}"
+    head = f"func.func @main({', '.join(arguments)}) -> ({types})"
+    return f"{head} {{\n{body}\nreturn {', '.join(results)} : {types}\n}}"
 
 
 @pytest.fixture
