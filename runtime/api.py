@@ -62,7 +62,7 @@ class CompiledModel:
         return "\n".join([*rows, f"{'total':<40s} {self._progress.total:8.2f} s"])
 
     def refresh_weights(self) -> None:
-        """Makes the next call pack all weights again, after a change that torch doesn't count (through `.data`)."""
+        """Pack all weights again in the next call: after a change that torch doesn't count (by `.data`)."""
         self._bound.call.weights_changed()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
