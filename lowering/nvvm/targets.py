@@ -13,7 +13,6 @@ class NvidiaTarget:
 
     arch: str
     ptx_feature: str
-    shared_bytes: int = 48 * 1024
 
 
 TARGETS = {

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from gpu_compare import check, reference, require_target
 from gpu_emulator import Divergence, Emulator, OutOfBounds, Race, compile_msl
-from gpu_programs import TARGETS, EmulatedProgram, kernel_module
+from gpu_programs import TARGETS, EmulatedProgram, kernel_module, shared_context
 
 from luminal.dialects import kernel as K
-from luminal.dialects.mlir import context, ir
+from luminal.dialects.mlir import ir
 from luminal.dialects.symbol_list import SymbolInfo
 from luminal.dialects.symbolic import IndexMap, const, dim_vars
 from luminal.errors import LoweringError
@@ -165,7 +165,7 @@ def test_ptxas_accepts_the_program(arch: str, tmp_path: Path) -> None:
     assembler = find_ptxas()
     if assembler is None:
         pytest.skip("ptxas is missing: install a CUDA toolkit or the nvidia-cuda-nvcc package")
-    with context(), ir.Location.unknown():
+    with shared_context(), ir.Location.unknown():
         module = ir.Module.parse(mlp())
         lower_to_gpu(module)
         source = tmp_path / "mlp.ptx"
@@ -176,7 +176,7 @@ def test_ptxas_accepts_the_program(arch: str, tmp_path: Path) -> None:
 
 
 def test_unknown_architecture_and_unlowered_module_are_refused() -> None:
-    with context(), ir.Location.unknown():
+    with shared_context(), ir.Location.unknown():
         module = ir.Module.parse(mlp())
         with pytest.raises(LoweringError, match="run lower-to-gpu first"):
             to_ptx(module)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from gpu_emulator import host_problem, missing_compiler
-from gpu_programs import EmulatedProgram
+from gpu_programs import EmulatedProgram, shared_context
 
-from luminal.dialects.mlir import context, ir
+from luminal.dialects.mlir import ir
 from luminal.runtime.interpreter import run_l2
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}
@@ -24,7 +24,7 @@ def require_target(target: str) -> None:
 
 def reference(text: str, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
     """What the L2 interpreter computes."""
-    with context(), ir.Location.unknown():
+    with shared_context(), ir.Location.unknown():
         return run_l2(ir.Module.parse(text), list(arguments))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from gpu_emulator import Emulator, compile_msl
@@ -17,6 +18,8 @@ from luminal.lowering.metal import to_msl
 from luminal.lowering.nvvm import to_llvm_ir
 
 TARGETS = ("cuda", "metal")
+# One context for all tests: registering every dialect takes a tenth of a second.
+shared_context = cache(context)
 ArgumentType = tuple[Sequence[Expr | int], str]
 
 
@@ -28,7 +31,7 @@ def kernel_module(
     """The text of a module whose `@main` takes tensors of `types` = (dims, dtype); `build` gets them as
     values.
     """
-    with context(), ir.Location.unknown(), symbols_in_scope([symbol.sym for symbol in symbols]):
+    with shared_context(), ir.Location.unknown(), symbols_in_scope([symbol.sym for symbol in symbols]):
         module = ir.Module.create()
         inputs = [tensor_type(dims, dtype) for dims, dtype in types]
         with ir.InsertionPoint(module.body):
@@ -47,7 +50,7 @@ class EmulatedProgram:
     """A module of kernels, lowered for a target and compiled for the emulator."""
 
     def __init__(self, text: str, target: str, options: SimtOptions | None = None) -> None:
-        with context(), ir.Location.unknown():
+        with shared_context(), ir.Location.unknown():
             module = ir.Module.parse(text)
             self.program: GpuProgram = lower_to_gpu(module, options)
             self.prefix = "launch_" if target == "metal" else ""

@@ -70,11 +70,6 @@ class Emulator:
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)(self._address("emu_run"))
         self._start = ctypes.CFUNCTYPE(ctypes.c_size_t)(self._address("emu_start_address"))()
 
-    @property
-    def kernels(self) -> tuple[str, ...]:
-        """The names of the kernels."""
-        return tuple(self._host.kernels)
-
     def launch(
         self,
         kernel: str,
@@ -167,13 +162,13 @@ class _Launch:
         self.drained: list[np.ndarray] = []
         self.blocks = BlockAccesses(arena.start, arena.size)
         self.block = (0, 0, 0)
-        self._write_globals(block)
+        self._write_globals(kernel, block)
 
-    def _write_globals(self, block: tuple[int, int, int]) -> None:
+    def _write_globals(self, kernel: str, block: tuple[int, int, int]) -> None:
         emulator = self.emulator
         emulator._array("emu_block_size", ctypes.c_int32, 3)[:] = block
         emulator._array("emu_grid_size", ctypes.c_int32, 3)[:] = self.grid
-        self.shared = [(emulator._global(name), size) for name, size in self.host.shared]
+        self.shared = [(emulator._global(name), size) for name, size in self.host.shared_of(kernel)]
         stacks = (self.stack_start, self.stack_start + self.count * STACK_BYTES)
         # The stacks come first: the checker does not log accesses to range 0.
         self.ranges = [stacks, *self.arena.ranges, *((start, start + size) for start, size in self.shared)]
@@ -264,7 +259,9 @@ class _Launch:
             handler = warp_collective(name)
             if handler is None:
                 raise Unsupported(f"intrinsic '{name}' is not modelled")
-            lanes = live[np.isin(live // WARP, np.unique(live[waiting[live] == event] // WARP))]
+            arrived = np.zeros(self.count // WARP + 1, bool)
+            arrived[live[waiting[live] == event] // WARP] = True
+            lanes = live[arrived[live // WARP]]
             if (waiting[lanes] != event).any():
                 raise Divergence(f"block {self.block}: the lanes of a warp do not all reach '{name}'")
             handler(name, self.fibers, lanes)

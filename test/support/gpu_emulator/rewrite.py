@@ -41,6 +41,18 @@ class HostModule:
     """The instruction of each checked access."""
     collectives: dict[int, str] = field(default_factory=dict)
     """Event number to intrinsic."""
+    mentions: dict[str, set[str]] = field(default_factory=dict)
+    """Function to the global names in its body."""
+
+    def shared_of(self, kernel: str) -> list[tuple[str, int]]:
+        """The shared arrays that a kernel, or a function that it calls, uses."""
+        seen, pending = set[str](), [kernel]
+        while pending:
+            name = pending.pop()
+            if name not in seen:
+                seen.add(name)
+                pending += self.mentions.get(name, ())
+        return [entry for entry in self.shared if entry[0] in seen]
 
 
 def rewrite_for_host(text: str) -> HostModule:
@@ -56,11 +68,19 @@ def rewrite_for_host(text: str) -> HostModule:
                 host.kernels[function.name] = [str(argument.type) for argument in function.arguments]
         elif function.name.startswith("llvm.nvvm."):
             stubs.append(_stub(function.name, signature, host))
+    host.mentions = _mentions(str(module))
     # Printing after the parse upgrades the old spellings of intrinsics.
     lines = [line for source in str(module).splitlines() for line in _rewrite_line(source, host)]
     entries = [_entry(name, types) for name, types in host.kernels.items()]
     host.text = "\n".join([RUNTIME_IR, *stubs, *lines, *entries])
     return host
+
+
+def _mentions(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for body in re.finditer(r"^define .*?@([\w.$]+)\(.*?^}", text, re.MULTILINE | re.DOTALL):
+        found[body[1]] = set(re.findall(r"@([\w.$]+)", body[0]))
+    return found
 
 
 def _rewrite_line(line: str, host: HostModule) -> list[str]:
