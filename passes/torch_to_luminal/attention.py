@@ -121,10 +121,11 @@ def convert_math_attention(
     grouped: bool,
 ) -> tuple[Tensor, Tensor]:
     _no_dropout(dropout)
-    wide = [_repeat_heads(b, tensor, query) if grouped else tensor for tensor in (key, value)]
-    scores = attention_scores(b, query, wide[0], mask, causal, scale)
+    if grouped:
+        key, value = (_repeat_heads(b, tensor, query) for tensor in (key, value))
+    scores = attention_scores(b, query, key, mask, causal, scale)
     probabilities = softmax(b, scores, scores.rank - 1)
-    result = attention(b, query, *wide, mask, causal, scale)
+    result = attention(b, query, key, value, mask, causal, scale)
     return result, b.cast(probabilities, query.dtype)
 
 

@@ -130,7 +130,7 @@ def import_exported_program(
         if spec.kind == OutputKind.USER_OUTPUT:
             writes.append(None)
         elif spec.kind == OutputKind.BUFFER_MUTATION:
-            writes.append(by_target[spec.target])
+            writes.append(by_target[str(spec.target)])
         elif spec.kind == OutputKind.USER_INPUT_MUTATION:
             writes.append(spec.target)
         else:

@@ -7,8 +7,9 @@ and the sum is cast back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ...dialects.symbolic import Expr
 from . import composite
 from .builder import Builder, Operand, Tensor
 from .dtypes import opmath
@@ -34,18 +35,19 @@ def product_wide(b: Builder, x: Tensor, other: Tensor) -> Tensor:
     return b.sum_reduce(b.mul(b.cast(left, wide), b.cast(right, wide)), [len(shape) - 1])
 
 
-def _spread(b: Builder, x: Tensor, shape: Sequence[object], inner: object) -> Tensor:
+def _spread(
+    b: Builder, x: Tensor, shape: Sequence[Expr], inner: Callable[[Sequence[Expr]], tuple[Expr, Expr]]
+) -> Tensor:
     """View x as `shape` = (*B, M, N, K); inner picks its two last coordinates."""
-    assert callable(inner)
     lead = len(shape) - 3 - (x.rank - 2)
 
-    def index(*dims: object) -> list[object]:
-        batch = [
+    def index(*dims: Expr) -> list[Expr | int]:
+        batch: list[Expr | int] = [
             dims[lead + axis] if size is shape[lead + axis] else 0 for axis, size in enumerate(x.shape[:-2])
         ]
         return [*batch, *inner(dims)]
 
-    return b.view(x, shape, index)  # type: ignore[arg-type]
+    return b.view(x, shape, index)
 
 
 def matrix_product(b: Builder, x: Tensor, other: Tensor) -> Tensor:

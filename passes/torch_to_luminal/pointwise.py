@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from ...dialects.symbolic import Expr
 from . import composite
@@ -179,9 +180,10 @@ def convert_fmin(b: Builder, x: Tensor, other: Tensor) -> Tensor:
     return _ignore_nan(b, composite.minimum, x, other)
 
 
-def _ignore_nan(b: Builder, choose: object, x: Tensor, other: Tensor) -> Tensor:
+def _ignore_nan(
+    b: Builder, choose: Callable[[Builder, Tensor, Tensor], Tensor], x: Tensor, other: Tensor
+) -> Tensor:
     left, right = promoted(b, result_dtype(x, other), x, other)
-    assert callable(choose)
     if not is_float(left.dtype):
         return choose(b, left, right)
     first = composite.select(b, composite.isnan(b, left), right, left)

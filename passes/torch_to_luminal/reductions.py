@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from ...dialects.symbolic import Expr
 from . import composite
 from .builder import Builder, Operand, Tensor
 from .comparisons import truth
@@ -226,7 +227,7 @@ def convert_prod(b: Builder, x: Tensor, axis: int, keepdim: bool, dtype: int | N
 def convert_vector_norm(
     b: Builder, x: Tensor, order: Operand, axes: Axes, keepdim: bool, dtype: int | None
 ) -> Tensor:
-    if isinstance(order, Tensor):
+    if isinstance(order, (Tensor, Expr)):
         raise Unsupported("a norm whose order is computed by the program")
     target = from_scalar_type(dtype) if dtype is not None else x.dtype
     return in_float(
