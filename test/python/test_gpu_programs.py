@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gpu_compare import check, reference, require_target
-from gpu_emulator import Divergence, Emulator, OutOfBounds, Race, compile_msl
+from gpu_emulator import Emulator, OutOfBounds, Race, compile_msl
 from gpu_programs import TARGETS, EmulatedProgram, kernel_module, shared_context
 
 from luminal.dialects import kernel as K
@@ -123,36 +123,6 @@ def test_too_small_a_buffer_is_caught(target: str) -> None:
         out = np.zeros((3, WIDTHS[1] - 1), np.float32)
         operands = [x, first, bias, out, *sizes]
         program.emulator.launch(program.prefix + launch.kernel, (2, 1, 1), (256, 1, 1), operands)
-
-
-def test_a_barrier_that_some_threads_skip_is_caught() -> None:
-    require_target("cuda")
-    text = """
-        declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-        declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-        define ptx_kernel void @skips() {
-          %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-          %first = icmp eq i32 %thread, 0
-          br i1 %first, label %done, label %wait
-        wait:
-          call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-          br label %done
-        done:
-          ret void
-        }"""
-    with pytest.raises(Divergence):
-        Emulator(text).launch("skips", (1, 1, 1), (64, 1, 1), [])
-
-
-def test_two_blocks_that_write_one_element_are_caught() -> None:
-    require_target("cuda")
-    text = """
-        define ptx_kernel void @collides(ptr addrspace(1) %out) {
-          store float 1.0, ptr addrspace(1) %out
-          ret void
-        }"""
-    with pytest.raises(Race, match="blocks 0 and 1"):
-        Emulator(text).launch("collides", (2, 1, 1), (1, 1, 1), [np.zeros(1, np.float32)])
 
 
 def find_ptxas() -> str | None:

@@ -153,7 +153,7 @@ shared:
   br i1 %full, label %drain, label %append
 drain:
   call void @emu_yield(i32 {EVENT_LOG_FULL})
-  br label %append
+  br label %shared
 append:
   %position = load i64, ptr @emu_log_count
   %log = load ptr, ptr @emu_log
