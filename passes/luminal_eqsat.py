@@ -47,7 +47,7 @@ def saturate_module(
     extraction = estimate = 0.0
     kernels = 0
     for func in [o.operation for o in module.regions[0].blocks[0].operations]:
-        if func.name != "func.func" or not func.regions[0].blocks:
+        if func.name != "func.func" or not func.regions[0].blocks or not _has_primitives(func):
             continue
         if progress is not None:
             progress(ir.StringAttr(func.attributes["sym_name"]).value)
@@ -86,6 +86,11 @@ def _function(func: ir.Operation, options: LuminalEqsatOptions):
     choice = Extractor(analysis, roots).extract(options.sweeps)
     _replace(func, graph, encoded, choice)
     return saturation.statistics, time.perf_counter() - start, choice
+
+
+def _has_primitives(func: ir.Operation) -> bool:
+    """Whether there is anything to search: a function of kernels already is what it should be."""
+    return any(op.operation.name.startswith("luminal.") for op in func.regions[0].blocks[0].operations)
 
 
 def representative_sizes(symbols: list[SymbolInfo]) -> dict[Atom, int]:

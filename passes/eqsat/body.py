@@ -39,6 +39,15 @@ class Value:
     deps: frozenset[Var]
 
 
+MAX_VALUES = 300
+"""Most values in one kernel: beyond it code generation costs more than a second kernel, and views that shift a tensor
+against itself (x * shifted(x), again and again) double a body with every producer inlined."""
+
+
+class BodyTooLarge(Exception):
+    """A kernel's body has grown past MAX_VALUES."""
+
+
 class Bodies:
     """Interns values; owns the dynamic index variables (`to_index`) of one kernel."""
 
@@ -46,6 +55,7 @@ class Bodies:
         self._interned: dict[tuple[Any, ...], Value] = {}
         self.dynamic: dict[Var, Value] = {}
         self._next = 1000
+        self.limit = MAX_VALUES
 
     def fresh(self, extent: Expr | None) -> Var:
         """A variable no other coordinate of this kernel uses."""
@@ -58,6 +68,8 @@ class Bodies:
         key = (op, args, attrs, dtype)
         value = self._interned.get(key)
         if value is None:
+            if len(self._interned) >= self.limit:
+                raise BodyTooLarge
             value = self._interned[key] = Value(op, args, attrs, dtype, deps)
         return value
 

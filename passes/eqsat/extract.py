@@ -14,9 +14,23 @@ from dataclasses import dataclass, field
 
 from ...errors import LoweringError
 from .analysis import Analysis, is_leaf
-from .body import Evaluator
+from .body import BodyTooLarge, Evaluator
 from .cost import Machine, kernel_seconds
+from .egraph import Node
 from .kernels import Kernel, build
+
+
+KEPT_FORMS = 3
+"""Earlier forms of a kernel kept for when a move is taken back."""
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A kernel under a choice: `consulted` are the places of tensors it asked for."""
+
+    consulted: dict[int, bool]
+    kernel: Kernel | None
+    seconds: float
 
 
 @dataclass
@@ -39,15 +53,16 @@ class Extractor:
     def __post_init__(self) -> None:
         self.graph = self.analysis.graph
         self.memory: dict[int, bool] = {}
-        self.forced: set[int] = set()
-        self._kernels: dict[int, list[tuple[dict[int, bool], Kernel | None, float]]] = {}
+        self.forced: set[int] = set(self.roots)
+        self._present: dict[int, Built] = {}
+        self._earlier: dict[int, list[Built]] = {}
+        self._consulters: dict[int, set[int]] = {}
+        self._rejected: dict[int, frozenset[Built]] = {}
 
     def extract(self, sweeps: int = 4) -> Choice:
         """Run the search."""
         for tensor in self.analysis.stored:
             self.memory[tensor] = True
-        for root in self.roots:
-            self.forced.add(root)
         order = self._reachable()
         for _ in range(sweeps):
             if not self._sweep(order):
@@ -62,39 +77,59 @@ class Extractor:
     def _in_memory(self, tensor: int) -> bool:
         return self.memory.get(tensor, True)
 
-    def _lookup(self, tensor: int) -> tuple[Kernel | None, float]:
-        for consulted, kernel, seconds in self._kernels.get(tensor, ()):
-            if all(self._in_memory(t) == place for t, place in consulted.items()):
-                return kernel, seconds
-        found = min(
-            (self._build(tensor, i) for i in range(len(self.analysis.stored[tensor]))), key=lambda f: f[2]
-        )
-        self._kernels.setdefault(tensor, []).append(found)
-        return found[1], found[2]
+    def _place(self, tensor: int, in_memory: bool) -> None:
+        """Move a tensor in or out of memory; kernels that asked for its place are looked up again."""
+        self.memory[tensor] = in_memory
+        for user in self._consulters.pop(tensor, ()):
+            built = self._present.pop(user, None)
+            if built is not None:
+                earlier = self._earlier.setdefault(user, [])
+                earlier.insert(0, built)
+                del earlier[KEPT_FORMS:]
 
-    def _build(self, tensor: int, index: int) -> tuple[dict[int, bool], Kernel | None, float]:
+    def _lookup(self, tensor: int) -> Built:
+        built = self._present.get(tensor)
+        if built is None:
+            built = next((b for b in self._earlier.get(tensor, ()) if self._valid(b)), None) or self._best(tensor)
+            self._present[tensor] = built
+            for other in built.consulted:
+                self._consulters.setdefault(other, set()).add(tensor)
+        return built
+
+    def _valid(self, built: Built) -> bool:
+        return all(self._in_memory(t) == place for t, place in built.consulted.items())
+
+    def _best(self, tensor: int) -> Built:
+        """The cheapest producer under the present choice."""
+        forms = [self._build(tensor, node) for node in self.analysis.stored[tensor]]
+        best = min(forms, key=lambda form: form.seconds)
+        for form in forms:
+            best.consulted.update(form.consulted)
+        return best
+
+    def _build(self, tensor: int, node: Node) -> Built:
         consulted: dict[int, bool] = {}
 
         def ask(other: int) -> bool:
             place = consulted[other] = self._in_memory(other)
             return place
 
-        node = self.analysis.stored[tensor][index]
         if node.op == "Region" and node.args[1] not in self.analysis.inline:
-            return consulted, None, math.inf
-        kernel = build(Evaluator(self.analysis, tensor, ask), tensor, node)
+            return Built(consulted, None, math.inf)
+        try:
+            kernel = build(Evaluator(self.analysis, tensor, ask), tensor, node)
+        except BodyTooLarge:
+            return Built(consulted, None, math.inf)
         if kernel is None or not all([ask(operand) for operand in kernel.operands]):
-            return consulted, None, math.inf
+            return Built(consulted, None, math.inf)
         seconds = kernel_seconds(kernel, self.graph, self.analysis.symbols, self.machine)
-        if node.op == "Panel":
-            seconds = 0.0
-        return consulted, kernel, seconds
+        return Built(consulted, kernel, 0.0 if node.op == "Panel" else seconds)
 
     def _cost(self, tensor: int) -> float:
-        return 0.0 if is_leaf(self.graph, tensor) else self._lookup(tensor)[1]
+        return 0.0 if is_leaf(self.graph, tensor) else self._lookup(tensor).seconds
 
     def _require(self, tensor: int) -> Kernel:
-        kernel = self._lookup(tensor)[0]
+        kernel = self._lookup(tensor).kernel
         if kernel is None:
             raise LoweringError(
                 f"no kernel computes a tensor of shape {self.graph.types[tensor].dims}: a rule is missing"
@@ -102,7 +137,7 @@ class Extractor:
         return kernel
 
     def _needs(self, tensor: int) -> Iterable[int]:
-        kernel = self._lookup(tensor)[0]
+        kernel = self._lookup(tensor).kernel
         return () if kernel is None else kernel.needs
 
     def _reachable(self) -> list[int]:
@@ -143,13 +178,15 @@ class Extractor:
     def _try_inline(self, tensor: int, users: dict[int, set[int]]) -> bool:
         """Take one tensor out of memory if its users together get no slower than they and it are now."""
         affected = {u for u in users.get(tensor, ()) if tensor in self._needs(u)}
-        if not affected:
+        forms = frozenset(self._lookup(u) for u in affected)
+        if not affected or self._rejected.get(tensor) == forms:
             return False
         before = sum(self._cost(u) for u in affected) + self._cost(tensor)
-        self.memory[tensor] = False
+        self._place(tensor, False)
         after = sum(self._cost(u) for u in affected)
         if after > before:
-            self.memory[tensor] = True
+            self._place(tensor, True)
+            self._rejected[tensor] = forms
             return False
         for user in affected:
             for need in self._needs(user):

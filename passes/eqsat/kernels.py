@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...dialects.symbolic import DimVar, Expr, const
-from .body import Evaluator, Value, Var, variables
+from .body import MAX_VALUES, Evaluator, Value, Var, variables
 from .egraph import Node
 from .index_table import Contraction, Dims, dims_for, extents_of
 from .row_scratch import keep_rows
@@ -83,6 +83,7 @@ def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Val
     values = walk(root)
     contracts = [v for v in values if v.op == "contract"]
     if not contracts:
+        evaluator.bodies.limit = 4 * MAX_VALUES  # what rewriting adds, not what the kernel holds
         root = keep_rows(evaluator.bodies, root, tuple(variables(dims_for(domain))))
         return RegionKernel(tensor, domain, root, evaluator, needs=loads(walk(root)))
     if len(contracts) > 1 or any(v.op == "reduce" for v in values):

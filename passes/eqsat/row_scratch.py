@@ -7,7 +7,7 @@ sum_r e[r]
 
 from __future__ import annotations
 
-from ...dialects.symbolic import DimVar
+from ...dialects.symbolic import Atom, DimVar, Expr
 from .analysis import SCALAR_WORK
 from .body import Bodies, Value, Var
 
@@ -27,7 +27,7 @@ def keep_rows(bodies: Bodies, root: Value, loops: tuple[Var, ...]) -> Value:
         extent = group[0][1].extent
         assert extent is not None
         var = bodies.fresh(extent)
-        body = substitute(bodies, group[0][0], group[0][1], var)
+        body = _Substitution(bodies, group[0][1], var).visit(group[0][0])
         assert body is not None
         local = bodies.make("local", (body,), ((var,),), body.dtype, body.deps - {var})
         mapping = {value: bodies.load(local, (along,), False, body.dtype) for value, along in group}
@@ -45,59 +45,76 @@ def _largest_group(bodies: Bodies, root: Value, loops: tuple[Var, ...]) -> list[
     inner = {v.attrs[1][0] for v in values if v.op == "reduce" and len(v.attrs[1]) == 1}
     inner |= {v.attrs[0][0] for v in values if v.op == "local"}
     inner |= set(loops[-1:])
+    if len(inner) < 2:
+        return None
     rows = set(loops[:-1])
+    work = _Work()
+    moves = {var: _Substitution(bodies, var, DimVar(999, var.extent)) for var in inner}
     groups: dict[Value, list[tuple[Value, Var]]] = {}
     for value in reversed(values):
         along = value.deps & inner
-        if (
-            len(along) != 1
-            or not value.deps - along <= rows
-            or value.op in ("load", "constant", "index_value", "to_index")
-        ):
+        if len(along) != 1 or not value.deps - along <= rows or value.op in _FREE:
             continue
         (var,) = along
-        if _work(value, var) < LEAST_WORK:
+        if work.along(value, var) < LEAST_WORK:
             continue
-        normal = substitute(bodies, value, var, DimVar(999, var.extent))
+        normal = moves[var].visit(value)
         if normal is not None:
             groups.setdefault(normal, []).append((value, var))
     shared = [g for g in groups.values() if len({v for _, v in g}) > 1]
-    return max(shared, key=lambda g: _work(g[0][0], g[0][1]), default=None)
+    return max(shared, key=lambda g: work.along(*g[0]), default=None)
 
 
-def _work(value: Value, var: Var) -> float:
-    return sum(SCALAR_WORK.get(v.op, 1.0) for v in _walk(value) if var in v.deps)
+_FREE = ("load", "constant", "index_value", "to_index")
 
 
-def substitute(bodies: Bodies, value: Value, var: Var, new: Var) -> Value | None:
-    """The value along another variable; None if a reduce or a runtime index inside depends on `var`."""
-    memo: dict[Value, Value | None] = {}
+class _Work:
+    """Vector operations per element of a value along one variable (shared operands count once per use)."""
 
-    def visit(v: Value) -> Value | None:
-        if var not in v.deps:
-            return v
-        if v not in memo:
-            memo[v] = move(v)
-        return memo[v]
+    def __init__(self) -> None:
+        self._memo: dict[tuple[Value, Var], float] = {}
 
-    def move(v: Value) -> Value | None:
-        if v.op in ("reduce", "local", "to_index", "contract"):
+    def along(self, value: Value, var: Var) -> float:
+        if var not in value.deps:
+            return 0.0
+        key = (value, var)
+        if key not in self._memo:
+            self._memo[key] = SCALAR_WORK.get(value.op, 1.0) + sum(self.along(a, var) for a in value.args)
+        return self._memo[key]
+
+
+class _Substitution:
+    """Values along another variable; None if a reduce or a runtime index inside depends on the old one."""
+
+    def __init__(self, bodies: Bodies, var: Var, new: Var) -> None:
+        self.bodies, self.var, self.new = bodies, var, new
+        self._memo: dict[Value, Value | None] = {}
+
+    def visit(self, value: Value) -> Value | None:
+        if self.var not in value.deps:
+            return value
+        if value not in self._memo:
+            self._memo[value] = self._move(value)
+        return self._memo[value]
+
+    def _move(self, value: Value) -> Value | None:
+        bodies = self.bodies
+        swap: dict[Atom, Expr] = {self.var: self.new}
+        if value.op in ("reduce", "local", "to_index", "contract"):
             return None
-        if v.op == "load":
-            source, coords, masked = v.attrs
-            if any(a.op == "to_index" for a in v.args):
+        if value.op == "load":
+            source, coords, masked = value.attrs
+            if any(a.op == "to_index" for a in value.args):
                 return None
-            moved = bodies.load(source, tuple(c.substitute({var: new}) for c in coords), masked, v.dtype)
+            moved = bodies.load(source, tuple(c.substitute(swap) for c in coords), masked, value.dtype)
             return _with_deps(bodies, moved, source.deps) if isinstance(source, Value) else moved
-        if v.op == "index_value":
-            return bodies.index_value(v.attrs[0].substitute({var: new}))
-        args = [visit(a) for a in v.args]
-        if any(a is None for a in args):
-            return None
+        if value.op == "index_value":
+            return bodies.index_value(value.attrs[0].substitute(swap))
+        args = [self.visit(a) for a in value.args]
         kept = tuple(a for a in args if a is not None)
-        return bodies.make(v.op, kept, v.attrs, v.dtype, frozenset().union(*(a.deps for a in kept)))
-
-    return visit(value)
+        if len(kept) < len(args):
+            return None
+        return bodies.make(value.op, kept, value.attrs, value.dtype, frozenset().union(*(a.deps for a in kept)))
 
 
 def _replace(bodies: Bodies, root: Value, mapping: dict[Value, Value]) -> Value:

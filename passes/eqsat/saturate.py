@@ -53,6 +53,7 @@ class Saturation:
     def __init__(self, table: IndexTable, disabled: tuple[str, ...] = ()) -> None:
         self.table = table
         self.engine: Any = bindings.EGraph()
+        self.engine.set_report_level(bindings.TimeOnly())
         self.statistics = Statistics()
         self._disabled = disabled
         self.run([c for c in prelude() if not _in_families(c, disabled)])
