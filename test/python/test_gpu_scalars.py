@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_compare import check, to_bfloat
+from gpu_compare import assemble, check, to_bfloat
 from gpu_programs import TARGETS, kernel_module
 
 from luminal.dialects import kernel as K
 from luminal.dialects.scalar_ops import SCALAR_FUNCTIONS
 from luminal.dialects.symbolic import IndexMap
-from luminal.dialects.types import NUMPY_DTYPES
+from luminal.dialects.types import DTYPES, NUMPY_DTYPES
 from luminal.errors import LoweringError
 
 FLOATS = ("f32", "f16", "bf16")
@@ -69,12 +69,7 @@ def test_scalar_functions_in_f64() -> None:
     dtype = "f64"
     values = special_values(dtype)
     lhs, rhs = (part.ravel() for part in np.meshgrid(values, values))
-    names = [
-        name
-        for name, function in SCALAR_FUNCTIONS.items()
-        if dtype in function.operands and (name not in TRANSCENDENTAL or name in F64_FUNCTIONS_OF_NVIDIA)
-    ]
-    check("cuda", pointwise(names, dtype, lhs.size), [lhs, rhs, np.arange(lhs.size) % 2 == 0])
+    check("cuda", pointwise(functions_of(dtype), dtype, lhs.size), [lhs, rhs, np.arange(lhs.size) % 2 == 0])
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -122,6 +117,19 @@ def test_casts(target: str, source: str) -> None:
         with np.errstate(over="ignore"):
             values = np.concatenate([values, limits]).astype(values.dtype)
     check(target, casts(source, names, values.size), [values], tolerance=1e-30)
+
+
+def functions_of(dtype: str) -> list[str]:
+    """The scalar functions that NVIDIA GPUs have for a dtype."""
+    refused = TRANSCENDENTAL - F64_FUNCTIONS_OF_NVIDIA if dtype == "f64" else set()
+    return [name for name, f in SCALAR_FUNCTIONS.items() if dtype in f.operands and name not in refused]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ptxas_accepts_every_function_and_cast(dtype: str, arch: str) -> None:
+    assemble(pointwise(functions_of(dtype), dtype, 100), arch)
+    assemble(casts(dtype, list(DTYPES), 100), arch)
 
 
 def test_f64_is_refused_on_metal() -> None:

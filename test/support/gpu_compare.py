@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +15,8 @@ from gpu_emulator import host_problem, missing_compiler
 from gpu_programs import EmulatedProgram, shared_context
 
 from luminal.dialects.mlir import ir
+from luminal.lowering.gpu import lower_to_gpu
+from luminal.lowering.nvvm import to_ptx
 from luminal.runtime.interpreter import run_l2
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3}
@@ -63,3 +70,21 @@ def check(
         for ours, theirs in zip(actual, expected, strict=True):
             assert_same(ours, theirs, tolerance)
     return program
+
+
+def assemble(text: str, arch: str) -> None:
+    """Lower a module of kernels to PTX and assert that `ptxas` accepts it; skip where there is no `ptxas`."""
+    packaged = (path for entry in sys.path for path in Path(entry).glob("nvidia/**/bin/ptxas"))
+    assembler = shutil.which("ptxas") or next(map(str, packaged), None)
+    if assembler is None:
+        pytest.skip("ptxas is missing: install a CUDA toolkit or the nvidia-cuda-nvcc package")
+    with shared_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        lower_to_gpu(module)
+        ptx = to_ptx(module, arch)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernels.ptx"
+        source.write_text(ptx)
+        command = [assembler, f"-arch={arch}", str(source), "-o", str(source.with_suffix(".cubin"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
