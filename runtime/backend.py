@@ -1,7 +1,8 @@
 """`torch.compile(model, backend="luminal")`: the Dynamo backend.
 
 AOTAutograd makes each graph functional (it handles aliases, views and mutations, and splits off a
-backward graph where gradients are needed); luminal compiles what comes out, with parameters as ordinary inputs.
+backward graph where gradients are needed); luminal compiles what comes out, with parameters as ordinary
+inputs.
 """
 
 from __future__ import annotations
