@@ -3,10 +3,14 @@
 import resource
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+# torch.export warns of a deprecation within torch itself.
+warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
 
 QUIET_SECONDS = 0.5
 """torch's worker threads keep spinning after their last job; a block that follows at once would share the
