@@ -6,6 +6,7 @@ epilogue
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ def saturate_module(
     """
     from .eqsat.saturate import Statistics
 
+    # Bodies and programs are walked recursively; a long chain of ops is a deep one.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))
     total = Statistics()
     extraction = estimate = 0.0
     kernels = 0

@@ -111,7 +111,7 @@ class _Chooser:
         if op.startswith("Gather"):
             return 4.0 + sum(map(self._of, node.args[1:]))
         if op == "Insert":
-            return 4.0 + self._of(node.args[1]) + self._of(node.args[2])
+            return 4.0 + self._of(node.args[2]) + self._of(node.args[3])
         if op == "Reduce":
             extent = sizes(self.table.get_axes(node.args[1]).extents, self.symbols)
             return 1.0 + extent * (1.0 + self._of(node.args[2]))

@@ -212,7 +212,7 @@ class Evaluator:
         return total if rest is const(0) else self.bodies.scalar("add", total, self.bodies.integer(rest))
 
     def _insert(self, node: Node, coords: Dims, masked: bool) -> Value:
-        key, base, update = node.args
+        _, key, base, update = node.args
         index_map = self.table.get_map(key)
         inverse = linear_inverse(index_map)
         assert inverse is not None

@@ -32,7 +32,7 @@ _STRUCTURE = """
 (constructor Index (String) Expr)
 (constructor Const (String String) Expr)
 (constructor Cast (String Expr) Expr)
-(constructor Insert (String Expr Expr) Expr)
+(constructor Insert (String String Expr Expr) Expr)
 (constructor Reduce (String String Expr) Expr)
 (constructor Contract (String Tensor Tensor) Expr)
 (constructor ContractPacked (String Tensor Tensor) Expr)
