@@ -34,7 +34,6 @@ class BoundProgram:
     ) -> None:
         self._sizes = [position for position, _ in imported.sizes]
         scalars = [Input(f"input {position}", (expr,), scalar=True) for position, expr in imported.sizes]
-        self.call = ProgramCall(program, scalars)
         self._inputs: list[tuple[int, int]] = []
         self._state: list[tuple[int, TensorSource]] = []
         for k, argument in enumerate(imported.arguments):
@@ -42,6 +41,7 @@ class BoundProgram:
                 self._inputs.append((k, argument.position))
             else:
                 self._state.append((k, self._source(argument.target, argument.tensor, state or {})))
+        self.call = ProgramCall(program, scalars, [k for k, _ in self._state])
         self._count = len(imported.arguments)
         self._outputs = [self._output(output, len(imported.symbols)) for output in imported.outputs]
 

@@ -33,17 +33,24 @@ class ProgramCall:
     """`program` as a function from tensors (one per argument of `@main`) to tensors (one per result).
 
     `scalars`: inputs that are Python integers and only determine symbols; they come after the tensors in a
-    call.
+    call. `state`: arguments that are usually the same tensors as in the call before (parameters): of fixed
+    shape, they are checked again only when they change.
     """
 
-    def __init__(self, program: Runnable, scalars: Sequence[Input] = ()) -> None:
+    def __init__(self, program: Runnable, scalars: Sequence[Input] = (), state: Sequence[int] = ()) -> None:
         signature = program.signature
         self.program = program
         self.arguments = signature.arguments
         self.written = signature.written
         self._dtypes = [TORCH_DTYPES[argument.type.dtype] for argument in self.arguments]
-        inputs = [Input(argument.name, argument.type.shape) for argument in self.arguments]
-        self.solver = SymbolSolver(signature.symbols, [*inputs, *scalars], set(range(len(signature.symbols))))
+        fixed = {k for k in state if all(dim.is_const for dim in self.arguments[k].type.shape)}
+        self._state = sorted(fixed - set(self.written))
+        self._varying = [k for k in range(len(self.arguments)) if k not in self._state]
+        self._known: dict[int, tuple[torch.Tensor, int, int]] = {}
+        symbols = signature.symbols
+        self._state_solver = SymbolSolver(symbols, self._solver_inputs(self._state), set())
+        inputs = [*self._solver_inputs(self._varying), *scalars]
+        self.solver = SymbolSolver(symbols, inputs, set(range(len(symbols))))
         count = len(signature.symbols)
         self._shapes = [compiled(value.shape, count) for value in program.result_values]
         self._result_dtypes = [TORCH_DTYPES[value.dtype] for value in program.result_values]
@@ -62,9 +69,38 @@ class ProgramCall:
 
         Raises InputError, before anything is written, if an input does not fit.
         """
-        given = [self._check(*pair) for pair in zip(self.arguments, self._dtypes, tensors, strict=True)]
-        symbols = self.solver.solve([*(tensor.shape for tensor in given), *((value,) for value in scalars)])
+        given = list(tensors)
+        for k in self._varying:
+            given[k] = self._check(self.arguments[k], self._dtypes[k], tensors[k])
+        shapes = [given[k].shape for k in self._varying]
+        symbols = self.solver.solve([*shapes, *((value,) for value in scalars)])
+        if not all(self._unchanged(k, given[k]) for k in self._state):
+            self._check_state(given)
         return self.run(tensors, given, symbols), symbols
+
+    def _solver_inputs(self, positions: Sequence[int]) -> list[Input]:
+        return [Input(self.arguments[k].name, self.arguments[k].type.shape) for k in positions]
+
+    def _unchanged(self, k: int, tensor: torch.Tensor) -> bool:
+        """Whether argument `k` is the tensor that was checked before: same object, memory and version."""
+        known = self._known.get(k)
+        return (
+            known is not None
+            and known[0] is tensor
+            and known[1] == tensor.data_ptr()
+            and known[2] == version(tensor)
+        )
+
+    def _check_state(self, given: list[torch.Tensor]) -> None:
+        """Checks all arguments of the state, and remembers those that need no copy."""
+        originals = list(given)
+        for k in self._state:
+            self._known.pop(k, None)
+            given[k] = self._check(self.arguments[k], self._dtypes[k], originals[k])
+        self._state_solver.solve([given[k].shape for k in self._state])
+        for k in self._state:
+            if given[k] is originals[k]:
+                self._known[k] = (given[k], given[k].data_ptr(), version(given[k]))
 
     def run(
         self, tensors: Sequence[torch.Tensor], given: list[torch.Tensor], symbols: tuple[int, ...]
@@ -113,7 +149,10 @@ class ProgramCall:
         """An argument that is written must not share memory with another: the program was compiled for
         independent ones.
         """
-        spans = [(tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes) for tensor in given]
+        spans = [(start := tensor.data_ptr(), start + tensor.nbytes) for tensor in given]
+        occupied = sorted(span for span in spans if span[0] < span[1])
+        if all(left[1] <= right[0] for left, right in zip(occupied, occupied[1:], strict=False)):
+            return
         for k in self.written:
             start, stop = spans[k]
             for j, (other_start, other_stop) in enumerate(spans):
