@@ -49,7 +49,8 @@ def print_report(
     print_table(HEADER, rows)
     stages = results["luminal"].stages if "luminal" in results else {}
     if stages:
-        print("  compile: " + ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in stages.items()))
+        shown = (f"{stage} {seconds:.2f} s" for stage, seconds in stages.items() if seconds >= 0.005)
+        print("  compile: " + ", ".join(shown))
 
 
 def print_machine(machine: Machine) -> None:
