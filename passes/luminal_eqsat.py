@@ -107,8 +107,7 @@ def representative_sizes(symbols: list[SymbolInfo]) -> dict[Atom, int]:
 
 
 def _replace(func: ir.Operation, graph, encoded, choice) -> None:
-    """Put the kernels before the terminator, let it return their results, then erase what stood there before.
-    """
+    """Put the kernels before the terminator, let it return their results, then erase the old body."""
     from .eqsat.rebuild import Rebuilder
 
     block = func.regions[0].blocks[0]

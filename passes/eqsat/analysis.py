@@ -18,9 +18,22 @@ from .index_table import IndexTable, sizes
 from .terms import scalar_constructors
 
 SCALAR_WORK = {
-    "div": 8.0, "recip": 8.0, "sqrt": 8.0, "rsqrt": 10.0, "exp": 10.5, "exp2": 10.0, "log": 16.0, "log2": 16.0,
-    "sin": 20.0, "cos": 20.0, "tanh": 14.0, "erf": 16.0, "sigmoid": 18.0, "mod": 30.0, "floor_div": 30.0,
-}  # fmt: skip
+    "div": 8.0,
+    "recip": 8.0,
+    "sqrt": 8.0,
+    "rsqrt": 10.0,
+    "exp": 10.5,
+    "exp2": 10.0,
+    "log": 16.0,
+    "log2": 16.0,
+    "sin": 20.0,
+    "cos": 20.0,
+    "tanh": 14.0,
+    "erf": 16.0,
+    "sigmoid": 18.0,
+    "mod": 30.0,
+    "floor_div": 30.0,
+}
 """Vector operations per element, relative to one addition; functions not listed cost 1."""
 
 LOAD_WORK = 1.0

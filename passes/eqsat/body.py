@@ -40,7 +40,8 @@ class Value:
 
 
 MAX_VALUES = 300
-"""Most values in one kernel: beyond it code generation costs more than a second kernel, and views that shift a tensor
+"""Most values in one kernel: beyond it code generation costs more than a second kernel, and views that shift
+a tensor
 against itself (x * shifted(x), again and again) double a body with every producer inlined."""
 
 

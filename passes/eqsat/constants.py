@@ -12,11 +12,23 @@ import numpy as np
 from ...dialects.types import FLOATS, INTEGERS, NUMPY_DTYPES
 
 _NAMED = {
-    "-2": -2.0, "-1": -1.0, "0": 0.0, "1": 1.0, "2": 2.0, "inf": math.inf, "-inf": -math.inf,
-    "log2e": math.log2(math.e), "ln2": math.log(2), "pi/2": math.pi / 2,
-    "erf-p": 0.3275911, "erf-0": 0.254829592, "erf-1": -0.284496736, "erf-2": 1.421413741, "erf-3": -1.453152027,
+    "-2": -2.0,
+    "-1": -1.0,
+    "0": 0.0,
+    "1": 1.0,
+    "2": 2.0,
+    "inf": math.inf,
+    "-inf": -math.inf,
+    "log2e": math.log2(math.e),
+    "ln2": math.log(2),
+    "pi/2": math.pi / 2,
+    "erf-p": 0.3275911,
+    "erf-0": 0.254829592,
+    "erf-1": -0.284496736,
+    "erf-2": 1.421413741,
+    "erf-3": -1.453152027,
     "erf-4": 1.061405429,
-}  # fmt: skip
+}
 
 
 def round_to(value: float, dtype: str) -> float:

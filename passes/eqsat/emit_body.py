@@ -4,7 +4,7 @@ that knows its coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...dialects.mlir import ir
@@ -35,11 +35,10 @@ class BodyEmitter:
     """
 
     def __init__(
-        self, bodies: Bodies, block: ir.Block, sources: dict[int, ir.Value], indices: dict[Var, ir.Value]
+        self, bodies: Bodies, block: ir.Block, sources: Mapping[int, ir.Value], indices: dict[Var, ir.Value]
     ) -> None:
         self.bodies = bodies
-        self.sources: dict[object, ir.Value] = {}
-        self.sources.update(sources)
+        self.sources: dict[object, ir.Value] = dict(sources.items())
         self.scopes = [Scope(block, indices)]
 
     def preset(self, value: Value, ssa: ir.Value) -> None:

@@ -22,8 +22,7 @@ MAX_LITERAL = 64
 
 @dataclass
 class Encoded:
-    """A function as egglog commands. Value number k is `values[k]`; `calls[c]` is the op of `CallResult c`.
-    """
+    """A function as egglog commands. Value number k is `values[k]`; call c is the op `calls[c]`."""
 
     commands: list[str] = field(default_factory=list)
     values: list[ir.Value] = field(default_factory=list)
@@ -79,7 +78,8 @@ class Encoder:
             self._define(op.result, encode(self, op, "L" + camel(name)))
         else:
             raise PassError(
-                f"luminal-eqsat: cannot encode '{op.name}' at {op.location}: only luminal ops, calls and return"
+                f"luminal-eqsat: cannot encode '{op.name}' at {op.location}: "
+                "only luminal ops, calls and return"
             )
 
     def operands(self, op: ir.Operation) -> list[str]:
@@ -168,7 +168,8 @@ def _constant(encoder: Encoder, op: ir.Operation, constructor: str) -> str:
     keys = [constant_key(v, dtype) for v in _elements(op, dense, dtype)]
     if len(keys) > MAX_LITERAL:
         raise PassError(
-            f"luminal-eqsat: literal of {len(keys)} elements at {op.location}; pass more than {MAX_LITERAL} as an argument"
+            f"luminal-eqsat: literal of {len(keys)} elements at {op.location}; "
+            f"pass more than {MAX_LITERAL} as an argument"
         )
     position = sum((v * product(dims[i + 1 :]) for i, v in enumerate(dims_for(dims))), start=product(()) * 0)
     index = f'(Index "{encoder.table.map(dims, (position,))}")'

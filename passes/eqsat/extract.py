@@ -19,7 +19,6 @@ from .cost import Machine, kernel_seconds
 from .egraph import Node
 from .kernels import Kernel, build
 
-
 KEPT_FORMS = 3
 """Earlier forms of a kernel kept for when a move is taken back."""
 
@@ -90,7 +89,9 @@ class Extractor:
     def _lookup(self, tensor: int) -> Built:
         built = self._present.get(tensor)
         if built is None:
-            built = next((b for b in self._earlier.get(tensor, ()) if self._valid(b)), None) or self._best(tensor)
+            built = next((b for b in self._earlier.get(tensor, ()) if self._valid(b)), None) or self._best(
+                tensor
+            )
             self._present[tensor] = built
             for other in built.consulted:
                 self._consulters.setdefault(other, set()).add(tensor)

@@ -32,7 +32,9 @@ class Gather:
 
     def apply(self, coords: Dims) -> Dims:
         """The source coordinates (still in terms of the index values) at the given result coordinates."""
-        swap: dict[Atom, Expr] = {d: c for d, c in zip(dims_for(self.extents), coords, strict=True) if isinstance(d, DimVar)}
+        swap: dict[Atom, Expr] = {
+            d: c for d, c in zip(dims_for(self.extents), coords, strict=True) if isinstance(d, DimVar)
+        }
         return tuple(r.substitute(swap) for r in self.results)
 
 

@@ -190,7 +190,9 @@ def _scatter(evaluator: Evaluator, tensor: int, node: Node) -> Kernel | None:
     if any(v.op == "contract" for v in pieces):
         return None
     needs = tuple(dict.fromkeys((base, *loads(pieces))))
-    return ScatterKernel(tensor, domain, root, evaluator, needs=needs, base=base, mode=mode, coords=tuple(coords))
+    return ScatterKernel(
+        tensor, domain, root, evaluator, needs=needs, base=base, mode=mode, coords=tuple(coords)
+    )
 
 
 def walk(root: Value) -> list[Value]:

@@ -18,8 +18,7 @@ their addresses).
 
 
 def keep_rows(bodies: Bodies, root: Value, loops: tuple[Var, ...]) -> Value:
-    """The body with shared row values kept; `loops` are the region's coordinate variables, outermost first.
-    """
+    """The body with shared row values kept; `loops`: the region's coordinate variables, outermost first."""
     while True:
         group = _largest_group(bodies, root, loops)
         if group is None:
@@ -114,7 +113,9 @@ class _Substitution:
         kept = tuple(a for a in args if a is not None)
         if len(kept) < len(args):
             return None
-        return bodies.make(value.op, kept, value.attrs, value.dtype, frozenset().union(*(a.deps for a in kept)))
+        return bodies.make(
+            value.op, kept, value.attrs, value.dtype, frozenset().union(*(a.deps for a in kept))
+        )
 
 
 def _replace(bodies: Bodies, root: Value, mapping: dict[Value, Value]) -> Value:

@@ -91,7 +91,8 @@ def _scalar_program() -> list[str]:
         lines.append(f"(constructor {constructor} ({' '.join(['Expr'] * arity)}) Expr)")
         facts = " ".join(f"(static {x})" for x in names)
         lines.append(
-            f'(rule ((= e ({constructor} {" ".join(names)})) {facts}) ((static e)) :ruleset contractions :name "static-{name}")'
+            f"(rule ((= e ({constructor} {' '.join(names)})) {facts}) ((static e)) "
+            f':ruleset contractions :name "static-{name}")'
         )
     return lines
 
@@ -137,13 +138,15 @@ def _indexed(name: str, constructor: str, count: int) -> list[str]:
             f"(constructor {constructor}{count} (String Tensor {tensors}) Tensor)",
             f"(constructor Gather{count} (String Expr {exprs}) Expr)",
             f"(rule ((= t ({constructor}{count} m source {xs})) (= s (shape t))) "
-            f'((union t (Region s (Gather{count} m (Load source) {loads})))) :ruleset lift :name "lift-gather-{count}")',
+            f"((union t (Region s (Gather{count} m (Load source) {loads})))) "
+            f':ruleset lift :name "lift-gather-{count}")',
         ]
     return [
         f"(constructor {constructor}{count} (String String Tensor Tensor {tensors}) Tensor)",
         f"(constructor Scatter{count} (String String Tensor Expr {exprs}) Tensor)",
         f"(rule ((= t ({constructor}{count} mode m base u {xs}))) "
-        f'((union t (Scatter{count} mode m base (Load u) {loads}))) :ruleset lift :name "lift-scatter-{count}")',
+        f"((union t (Scatter{count} mode m base (Load u) {loads}))) "
+        f':ruleset lift :name "lift-scatter-{count}")',
     ]
 
 

@@ -131,9 +131,10 @@ class Builder:
         if isinstance(value, Tensor):
             return self.cast(value, dtype)
         if isinstance(value, Expr):
-            if not value.is_const:
-                return self.cast(self.iota((), lambda: value), dtype)
-            value = value.value
+            size = value
+            if not size.is_const:
+                return self.cast(self.iota((), lambda: size), dtype)
+            return self.constant(size.value, dtype)
         return self.constant(value, dtype)
 
     def iota(self, shape: Sequence[Expr | int], index: Callable[..., Expr]) -> Tensor:

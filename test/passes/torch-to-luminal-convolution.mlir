@@ -1,4 +1,4 @@
-// RUN: luminal-opt --torch-to-luminal %s | FileCheck %s
+// RUN: luminal-opt --torch-to-luminal %s | filecheck %s
 
 // A padded convolution writes the input into zeros, and contracts a view of that with a view of the weights.
 // CHECK-LABEL: func.func @padded

@@ -1,4 +1,4 @@
-// RUN: luminal-opt --torch-to-luminal %s | FileCheck %s
+// RUN: luminal-opt --torch-to-luminal %s | filecheck %s
 
 // CHECK: #[[ROW:.*]] = affine_map<(d0, d1, d2) -> (d2, d1)>
 // CHECK: #[[LAG:.*]] = affine_map<(d0, d1) -> (-d0 + d1)>

@@ -1,4 +1,6 @@
-"""Saturation keeps every program's meaning: kernels chosen by extraction against primitives, both interpreted, and against eager."""
+"""Saturation keeps every program's meaning: kernels chosen by extraction against primitives, both
+interpreted, and against eager.
+"""
 
 from __future__ import annotations
 
@@ -176,7 +178,9 @@ def test_kernels_mean_what_primitives_mean(name):
 
 
 class Weighted(torch.nn.Module):
-    """A block whose weights are parameters, so that they are packed into panels (with and without a remainder)."""
+    """A block whose weights are parameters, so that they are packed into panels (with and without a
+    remainder).
+    """
 
     def __init__(self, width, hidden):
         super().__init__()
