@@ -10,6 +10,7 @@ always ends.
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 from ...dialects.symbolic import Atom
@@ -96,15 +97,30 @@ class _Chooser:
 
     def solve(self) -> None:
         exprs = {c: ns for c, ns in self.graph.nodes.items() if c not in self.graph.types}
-        changed = True
-        while changed:
-            changed = False
-            for cls, nodes in exprs.items():
-                for node in nodes:
-                    work = self._node_work(node)
-                    if work < self.work.get(cls, math.inf) * (1 - 1e-12):
-                        self.work[cls], self.best[cls] = work, node
-                        changed = True
+        users: dict[int, dict[int, None]] = {}
+        for cls, nodes in exprs.items():
+            for node in nodes:
+                for arg in node.args:
+                    if arg in exprs:
+                        users.setdefault(arg, {})[cls] = None
+        waiting = deque(exprs)
+        queued = set(exprs)
+        while waiting:
+            cls = waiting.popleft()
+            queued.discard(cls)
+            if self._improve(cls, exprs[cls]):
+                fresh = [user for user in users.get(cls, ()) if user not in queued]
+                waiting.extend(fresh)
+                queued.update(fresh)
+
+    def _improve(self, cls: int, nodes: list[Node]) -> bool:
+        improved = False
+        for node in nodes:
+            work = self._node_work(node)
+            if work < self.work.get(cls, math.inf) * (1 - 1e-12):
+                self.work[cls], self.best[cls] = work, node
+                improved = True
+        return improved
 
     def _of(self, cls: int) -> float:
         return self.work.get(cls, math.inf)

@@ -15,7 +15,7 @@ from typing import Any
 from ...dialects.symbolic import DimVar, Expr, const
 from .analysis import Analysis
 from .egraph import Node
-from .index_table import Dims, extents_of, linear_inverse
+from .index_table import Dims, extents_of
 from .terms import scalar_constructors
 
 Var = DimVar
@@ -215,7 +215,7 @@ class Evaluator:
     def _insert(self, node: Node, coords: Dims, masked: bool) -> Value:
         _, key, base, update = node.args
         index_map = self.table.get_map(key)
-        inverse = linear_inverse(index_map)
+        inverse = self.table.inverse(key)
         assert inverse is not None
         inner: list[Expr] = [const(0)] * len(index_map.extents)
         conditions: list[Value] = []

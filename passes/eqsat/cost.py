@@ -15,7 +15,7 @@ from .analysis import SCALAR_WORK
 from .body import Value, Var
 from .egraph import FrozenGraph
 from .index_table import Dims, sizes
-from .kernels import ContractKernel, Kernel, ScatterKernel, loop_vars, walk
+from .kernels import ContractKernel, Kernel, ScatterKernel, loop_vars
 
 BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i1": 1}
 
@@ -55,7 +55,7 @@ def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int]) -> floa
         written = 2.0 * sizes(kernel.domain, symbols) * BYTES[kind.dtype]
     total = float(written)
     footprints: dict[object, float] = {}
-    for value in walk(kernel.root):
+    for value in kernel.values:
         if value.op == "load" and isinstance(value.attrs[0], int):
             source = value.attrs[0]
             whole = sizes(graph.types[source].dims, symbols) * BYTES[value.dtype]
@@ -81,7 +81,7 @@ def _work(kernel: Kernel, symbols: dict[Atom, int], machine: Machine) -> float:
     extents = [_extent(v, symbols) for v in order]
     inner = order[-1] if order else None
     total = 0.0
-    for value in walk(kernel.root):
+    for value in kernel.values:
         depth = max((order.index(v) + 1 for v in value.deps if v in order), default=0)
         runs = prod(extents[:depth]) * prod(_extent(v, symbols) for v in value.deps if v not in order)
         if value.op == "reduce":

@@ -1,9 +1,8 @@
 """Extraction: choose which tensors exist in memory and which kernel computes each, so that the whole
 program's estimated time is least.
 
-Cost is counted over the DAG (a tensor read twice is computed once). The search starts with every tensor in
-memory, then moves single tensors
-in and out of memory while the total falls. It is deterministic.
+Cost is counted over the DAG (a tensor read twice is computed once). The search starts where merges that are
+always right have been made, then takes single tensors out of memory while the total falls. It is deterministic.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from .body import BodyTooLarge, Evaluator
 from .cost import Machine, kernel_seconds
 from .egraph import Node
 from .kernels import Kernel, build
+from .placement import MOST_MERGED, first_placement
 
 KEPT_FORMS = 3
 """Earlier forms of a kernel kept for when a move is taken back."""
@@ -63,6 +63,8 @@ class Extractor:
         for tensor in self.analysis.stored:
             self.memory[tensor] = True
         order = self._reachable()
+        self._merge(order)
+        order = self._reachable()
         for _ in range(sweeps):
             if not self._sweep(order):
                 break
@@ -89,9 +91,8 @@ class Extractor:
     def _lookup(self, tensor: int) -> Built:
         built = self._present.get(tensor)
         if built is None:
-            built = next((b for b in self._earlier.get(tensor, ()) if self._valid(b)), None) or self._best(
-                tensor
-            )
+            earlier = (b for b in self._earlier.get(tensor, ()) if self._valid(b))
+            built = next(earlier, None) or self._best(tensor)
             self._present[tensor] = built
             for other in built.consulted:
                 self._consulters.setdefault(other, set()).add(tensor)
@@ -160,6 +161,17 @@ class Extractor:
 
     # Search.
 
+    def _merge(self, order: list[int]) -> None:
+        """Take the tensors of the first placement out of memory, and back in where no kernel can hold them."""
+        merged = first_placement({t: self._require(t) for t in order}, order, self.forced, self.graph)
+        for tensors in merged.values():
+            for tensor in tensors:
+                self._place(tensor, False)
+        for kernel, tensors in merged.items():
+            if self._lookup(kernel).kernel is None:
+                for tensor in tensors:
+                    self._place(tensor, True)
+
     def _sweep(self, order: list[int]) -> bool:
         improved = False
         users = self._users(order)
@@ -176,11 +188,25 @@ class Extractor:
                 users.setdefault(need, set()).add(t)
         return users
 
+    def _grows_too_large(self, tensor: int, users: set[int]) -> bool:
+        """Whether a user would hold too many values, were the tensor computed at each place that reads it."""
+        inner = self._lookup(tensor).kernel
+        for user in users:
+            outer = self._lookup(user).kernel
+            if inner is None or outer is None:
+                continue
+            reads = sum(v.op == "load" and v.attrs[0] == tensor for v in outer.values)
+            if len(outer.values) + reads * len(inner.values) > MOST_MERGED:
+                return True
+        return False
+
     def _try_inline(self, tensor: int, users: dict[int, set[int]]) -> bool:
         """Take one tensor out of memory if its users together get no slower than they and it are now."""
         affected = {u for u in users.get(tensor, ()) if tensor in self._needs(u)}
         forms = frozenset(self._lookup(u) for u in affected)
         if not affected or self._rejected.get(tensor) == forms:
+            return False
+        if self._grows_too_large(tensor, affected):
             return False
         before = sum(self._cost(u) for u in affected) + self._cost(tensor)
         self._place(tensor, False)

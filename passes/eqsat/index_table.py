@@ -85,6 +85,9 @@ def dims_for(extents: Dims) -> Dims:
     return tuple(const(0) if e is const(1) else DimVar(i, e) for i, e in enumerate(extents))
 
 
+Inverse = list[tuple[int, Expr, int] | Expr]
+
+
 class IndexTable:
     """Interns maps, shapes, axes and contractions; answers the oracle's questions."""
 
@@ -94,6 +97,7 @@ class IndexTable:
         self._values: dict[str, object] = {}
         self._answered: set[tuple[str, ...]] = set()
         self._facts: list[str] = []
+        self._inverses: dict[str, Inverse | None] = {}
 
     def _intern(self, prefix: str, value: object) -> tuple[str, bool]:
         key = self._keys.get(value)
@@ -145,6 +149,12 @@ class IndexTable:
         value = self._values[key]
         assert isinstance(value, IndexMap)
         return value
+
+    def inverse(self, key: str) -> Inverse | None:
+        """The linear inverse of a map, if it has one."""
+        if key not in self._inverses:
+            self._inverses[key] = linear_inverse(self.get_map(key))
+        return self._inverses[key]
 
     def get_gather(self, key: str) -> Gather:
         value = self._values[key]
@@ -231,13 +241,13 @@ def classify(axes: Axes, lhs: IndexMap, rhs: IndexMap) -> Contraction | None:
     return Contraction(outer, axes.extents, lhs_map, rhs_map, tuple(batch), tuple(rows), tuple(columns))
 
 
-def linear_inverse(m: IndexMap) -> list[tuple[int, Expr, int] | Expr] | None:
+def linear_inverse(m: IndexMap) -> Inverse | None:
     """For each result of `m`: (dim, offset, stride) when it is stride*dim + offset, or a constant expression;
     None if not invertible.
 
     Every dim of extent other than 1 must stand in exactly one result.
     """
-    found: list[tuple[int, Expr, int] | Expr] = []
+    found: Inverse = []
     seen: set[int] = set()
     variables = dims_for(extents_of(m))
     for result in m.results:

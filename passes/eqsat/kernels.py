@@ -5,6 +5,7 @@ evaluated body.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...dialects.symbolic import DimVar, Expr, const
 from .body import MAX_VALUES, Evaluator, Value, Var, variables
@@ -31,6 +32,11 @@ class Kernel:
     def operands(self) -> tuple[int, ...]:
         """Tensor classes that must be in memory for this form of kernel."""
         return ()
+
+    @cached_property
+    def values(self) -> list[Value]:
+        """Every value of the body, operands first."""
+        return walk(self.root)
 
 
 @dataclass

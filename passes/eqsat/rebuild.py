@@ -11,7 +11,7 @@ from .emit_body import BodyEmitter, shape_attr
 from .encode import Encoded
 from .extract import Choice
 from .index_table import Dims, dims_for
-from .kernels import ContractKernel, Kernel, ScatterKernel, walk
+from .kernels import ContractKernel, Kernel, ScatterKernel
 
 
 class Rebuilder:
@@ -130,7 +130,7 @@ class Rebuilder:
         ordered = {kernel.lhs: operands[kernel.lhs], kernel.rhs: operands[kernel.rhs], **operands}
         values = [operands[kernel.lhs], operands[kernel.rhs]]
         values += [v for cls, v in ordered.items() if cls not in (kernel.lhs, kernel.rhs)]
-        accumulator = next(v for v in walk(kernel.root) if v.op == "contract")
+        accumulator = next(v for v in kernel.values if v.op == "contract")
         index = ir.IndexType.get()
         extra = [index] * len(order) + [ir.Type.parse(accumulator.dtype)]
         op, block = self._op("contract", kernel, values, attributes, extra)
