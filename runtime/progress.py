@@ -56,4 +56,4 @@ class Progress:
         if callable(self._show):
             self._show(name, seconds)
         elif self._show and seconds is not None:
-            print(f"luminal: {name:<32s} {seconds:8.2f} s", file=self._stream or sys.stderr, flush=True)
+            print(f"luminal: {name:<32s} {seconds:8.3f} s", file=self._stream or sys.stderr, flush=True)

@@ -2,7 +2,8 @@
 program's estimated time is least.
 
 Cost is counted over the DAG (a tensor read twice is computed once). The search starts where merges that are
-always right have been made, then takes single tensors out of memory while the total falls. It is deterministic.
+always right have been made, then takes single tensors out of memory while the total falls. It is
+deterministic.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ class Extractor:
     # Search.
 
     def _merge(self, order: list[int]) -> None:
-        """Take the tensors of the first placement out of memory, and back in where no kernel can hold them."""
+        """Make the merges of the first placement, except those that no kernel can hold."""
         merged = first_placement({t: self._require(t) for t in order}, order, self.forced, self.graph)
         for tensors in merged.values():
             for tensor in tensors:

@@ -1,8 +1,8 @@
-"""The first placement of tensors: elementwise producers that one kernel alone reads, element for element, start
-out of memory.
+"""The first placement of tensors: elementwise producers that one kernel alone reads, element for element,
+start out of memory.
 
 t = exp(x)        (read only by u, at u's own coordinates)
-u = t * 2 + t                                                =>     u = exp(x) * 2 + exp(x), and t is never stored
+u = t * 2 + t                                         =>    u = exp(x) * 2 + exp(x), and t is never stored
 
 Such a merge repeats no work and saves a store, a load and a launch, so the search of the extraction need not
 try it. Everything else (producers read at several places, reductions, contractions) starts in memory.
@@ -22,6 +22,9 @@ from .kernels import Kernel, RegionKernel
 MOST_MERGED = MAX_VALUES // 2
 """Values up to which producers are merged into a kernel: the search may then still add to it."""
 
+Read = tuple[int, Value | None]
+"""A kernel and its load; None where it reads the tensor as a whole."""
+
 
 @dataclass
 class _Place:
@@ -34,10 +37,11 @@ class _Place:
 def first_placement(
     kernels: Mapping[int, Kernel], order: Iterable[int], forced: set[int], graph: FrozenGraph
 ) -> dict[int, list[int]]:
-    """Tensors to take out of memory, by the kernel they go into. `kernels` are those of the placement where every
+    """Tensors to take out of memory, by the kernel they go into. `kernels` are those of the placement where
+    every
     tensor is in memory, `order` lists them producers first, `forced` are the tensors that must be stored.
     """
-    reads: dict[int, list[tuple[int, Value | None]]] = {}
+    reads: dict[int, list[Read]] = {}
     size: dict[int, int] = {}
     plain: dict[int, bool] = {}
     for tensor in order:
@@ -69,9 +73,10 @@ _LOOPS = ("reduce", "local", "contract")
 
 
 def _common_place(
-    reads: list[tuple[int, Value | None]], places: dict[int, _Place], kernels: Mapping[int, Kernel], dims: Dims
+    reads: list[Read], places: dict[int, _Place], kernels: Mapping[int, Kernel], dims: Dims
 ) -> _Place | None:
-    """The one kernel and coordinates at which all reads happen; None if there are several, or if a read is not
+    """The one kernel and coordinates at which all reads happen; None if there are several, or if a read is
+    not
     element for element.
     """
     found: _Place | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import egglog.bindings as bindings
@@ -110,13 +111,21 @@ class Saturation:
             report = getattr(output, "report", None)
             if report is None:
                 continue
-            for table, values in (
-                (self.statistics.ruleset_seconds, report.search_and_apply_time_per_ruleset),
-                (self.statistics.rule_matches, report.num_matches_per_rule),
+            for rule, matches in report.num_matches_per_rule.items():
+                self.statistics.rule_matches[rule] = self.statistics.rule_matches.get(rule, 0) + matches
+            for times in (
+                report.search_and_apply_time_per_ruleset,
+                report.merge_time_per_ruleset,
+                report.rebuild_time_per_ruleset,
             ):
-                for key, value in values.items():
-                    amount = value.total_seconds() if hasattr(value, "total_seconds") else value
-                    table[key] = table.get(key, 0) + amount  # type: ignore[operator]
+                for ruleset, time_taken in times.items():
+                    seconds = self.statistics.ruleset_seconds.get(ruleset, 0.0)
+                    self.statistics.ruleset_seconds[ruleset] = seconds + _seconds(time_taken)
+
+
+def _seconds(time_taken: timedelta) -> float:
+    """egglog 13.2's bindings put a duration's milliseconds where timedelta has microseconds."""
+    return time_taken.days * 86400 + time_taken.seconds + time_taken.microseconds * 1e-3
 
 
 def _in_families(command: str, families: tuple[str, ...]) -> bool:
