@@ -58,8 +58,8 @@ class CompiledModel:
 
     def report(self) -> str:
         """A table of the compile stages and their seconds."""
-        rows = [f"{name:<40s} {seconds:8.2f} s" for name, seconds in self._progress.seconds.items()]
-        return "\n".join([*rows, f"{'total':<40s} {self._progress.total:8.2f} s"])
+        rows = [f"{name:<40s} {seconds:8.3f} s" for name, seconds in self._progress.seconds.items()]
+        return "\n".join([*rows, f"{'total':<40s} {self._progress.total:8.3f} s"])
 
     def refresh_weights(self) -> None:
         """Pack all weights again in the next call: after a change that torch doesn't count (by `.data`)."""
