@@ -15,6 +15,7 @@ from luminal.errors import InputError
 
 from ..dialects.symbolic import compiled
 from ..passes.schedule import Argument
+from .pages import prefer_huge_pages
 from .program import Runnable
 from .symbols import Input, SymbolSolver
 
@@ -109,7 +110,7 @@ class ProgramCall:
         if self.written:
             self._refuse_overlap(given)
         results = [
-            torch.empty(shape(symbols), dtype=dtype)
+            _allocate(shape(symbols), dtype)
             for shape, dtype in zip(self._shapes, self._result_dtypes, strict=True)
         ]
         versions = [self._generation, *(version(given[k]) for k in self.program.static_arguments)]
@@ -161,6 +162,13 @@ class ProgramCall:
                         f"input '{self.arguments[k].name}' is written to and shares memory with input "
                         f"'{self.arguments[j].name}'; pass copies"
                     )
+
+
+def _allocate(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """An uninitialised result. It is new memory in every call: earlier results belong to the caller."""
+    tensor = torch.empty(shape, dtype=dtype)
+    prefer_huge_pages(tensor.data_ptr(), tensor.nbytes)
+    return tensor
 
 
 def version(tensor: torch.Tensor) -> int:
