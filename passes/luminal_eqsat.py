@@ -20,7 +20,8 @@ from ..dialects.symbolic import Atom, symbols_in_scope
 class LuminalEqsatOptions:
     """Options of luminal-eqsat.
 
-    disable: rule families to switch off (scatters, regions, views, algebra, recognition, contractions)
+    disable: rule families to switch off (scatters, regions, views, indices, algebra, recognition,
+        contractions)
     panel_width: columns of a packed weight panel; 0 turns packing off
     sweeps: passes of the extraction's local search
     """

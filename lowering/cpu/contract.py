@@ -68,6 +68,7 @@ class _Emitter:
         self.epilogue = epilogue
         self.target = target
         self.kernel = Kernel(target)
+        self.kernel.index_nodes.update(epilogue.body.index_nodes)
         self.lhs = self.kernel.load_pointer(1 if spec.swapped else 0)
         self.rhs = self.kernel.load_pointer(0 if spec.swapped else 1)
         self.out = self.kernel.load_pointer(operands)

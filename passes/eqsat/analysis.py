@@ -48,15 +48,12 @@ what it loads.
 
 @dataclass
 class Analysis:
-    """`inline[c]`: the node to inline for expression class c; `uniform[c]`: c is a constant at every
-    coordinate.
-    """
+    """`inline[c]`: the node to inline for expression class c."""
 
     graph: FrozenGraph
     table: IndexTable
     symbols: dict[Atom, int]
     inline: dict[int, Node]
-    uniform: dict[int, bool]
     stored: dict[int, list[Node]]
     """Tensor class -> its L2 producers (Region, Scatter*, Panel)."""
 
@@ -76,7 +73,7 @@ def analyse(graph: FrozenGraph, table: IndexTable, symbols: dict[Atom, int]) -> 
     }
     chooser = _Chooser(graph, table, symbols, stored)
     chooser.solve()
-    return Analysis(graph, table, symbols, chooser.best, _uniform(graph), stored)
+    return Analysis(graph, table, symbols, chooser.best, stored)
 
 
 def is_leaf(graph: FrozenGraph, tensor: int) -> bool:
@@ -165,25 +162,3 @@ class _Chooser:
             return False
         bodies = [n.args[1] for n in self.stored.get(tensor, ()) if n.op == "Region"]
         return any(n.op == "View" for b in bodies for n in self.graph.nodes[b])
-
-
-def _uniform(graph: FrozenGraph) -> dict[int, bool]:
-    """Expression classes built from constants only. They are the same at every coordinate of any shape, so no
-    tensor stands for them.
-    """
-    uniform = dict.fromkeys(graph.nodes, False)
-    scalars = scalar_constructors()
-    changed = True
-    while changed:
-        changed = False
-        for cls, nodes in graph.nodes.items():
-            if uniform[cls] or cls in graph.types:
-                continue
-            for node in nodes:
-                constant = node.op == "Const"
-                constant |= node.op in scalars and all(uniform[a] for a in node.args)
-                constant |= node.op in ("Cast", "View") and uniform[node.args[1]]
-                if constant:
-                    uniform[cls] = changed = True
-                    break
-    return uniform

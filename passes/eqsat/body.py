@@ -15,7 +15,7 @@ from typing import Any
 from ...dialects.symbolic import DimVar, Expr, const
 from .analysis import Analysis
 from .egraph import Node
-from .index_table import Dims, extents_of
+from .index_table import Dims, extents_of, inside
 from .terms import scalar_constructors
 
 Var = DimVar
@@ -148,7 +148,7 @@ class Evaluator:
         return value
 
     def _evaluate(self, cls: int, coords: Dims, masked: bool) -> Value:
-        if not self.analysis.uniform[cls]:
+        if cls not in self.graph.constant:
             for tensor in self.graph.loads.get(cls, ()):
                 if tensor != self._root and self._in_memory(tensor):
                     return self.load(tensor, coords, masked)
@@ -299,10 +299,3 @@ class Evaluator:
         return self.bodies.make(
             "contract", (), (key, lhs, rhs, packed, coords), accumulator, self.bodies.depends(coords)
         )
-
-
-def inside(coord: Expr, extent: Expr) -> bool:
-    """Whether 0 <= coord < extent is proved."""
-    low = coord.bounds()[0]
-    slack = (extent - 1 - coord).bounds()[0]
-    return low is not None and low >= 0 and slack is not None and slack >= 0

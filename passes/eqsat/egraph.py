@@ -34,6 +34,9 @@ class FrozenGraph:
     loads: dict[int, list[int]] = field(default_factory=dict)
     """Expression class -> the tensor classes whose `Load` it holds."""
     types: dict[int, TensorType] = field(default_factory=dict)
+    constant: set[int] = field(default_factory=set)
+    """Expression classes built from constants only: the same at every coordinate of any shape, so no tensor
+    stands for them."""
     values: dict[int, int] = field(default_factory=dict)
     """Encoded value number -> tensor class."""
 
@@ -55,7 +58,9 @@ def freeze(engine: Any) -> FrozenGraph:
         return numbers.setdefault((sort, value), len(numbers))
 
     graph = FrozenGraph()
-    for name, function in engine.freeze().functions.items():
+    functions = engine.freeze().functions
+    graph.constant = {number("Expr", row.inputs[0]) for row in functions["constant"].rows}
+    for name, function in functions.items():
         if function.output_sort not in ("Tensor", "Expr"):
             continue
         decode = [_decoder(engine, sort, number) for sort in function.input_sorts]

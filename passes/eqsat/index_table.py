@@ -9,12 +9,16 @@ two rounds of saturation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
 from ...dialects.symbolic import Atom, DimVar, Expr, IndexMap, const, product
 
 Dims = tuple[Expr, ...]
+
+MAX_INDICES = 6
+"""Most index tensors one gather or scatter may have: the rank limit of indexing in practice."""
 
 
 @dataclass(frozen=True)
@@ -187,29 +191,97 @@ class IndexTable:
         return facts
 
     def answer(self, questions: list[tuple[str, ...]]) -> None:
-        """Answer questions ("compose-wanted", m, n) and ("contraction-wanted", axes, m, n) once each."""
+        """Answer questions, for instance ("compose-wanted", m, n), once each."""
         for question in questions:
             if question in self._answered:
                 continue
             self._answered.add(question)
             relation, *keys = question
-            if relation == "compose-wanted":
-                outer, inner = self.get_map(keys[0]), self.get_map(keys[1])
-                if len(outer.results) != len(inner.extents):
-                    continue  # two views of one constant, which has no shape of its own
-                composed = self.map(extents_of(outer), inner.apply(outer.results))
-                self._facts.append(f'(set (compose "{keys[0]}" "{keys[1]}") "{composed}")')
+            topic = relation.replace("-wanted", "")
+            if topic.startswith("gather-view"):
+                found = self._gather_view(*keys)
             else:
-                self._answer_contraction(*keys)
+                found = _ANSWERS[topic](self, *keys)
+            if found is not None:
+                self._facts.append(f'(set ({topic} {" ".join(map(_quoted, keys))}) "{found}")')
 
-    def _answer_contraction(self, axes_key: str, lhs_key: str, rhs_key: str) -> None:
-        contraction = classify(self.get_axes(axes_key), self.get_map(lhs_key), self.get_map(rhs_key))
+    def _compose(self, outer_key: str, inner_key: str) -> str | None:
+        outer, inner = self.get_map(outer_key), self.get_map(inner_key)
+        if len(outer.results) != len(inner.extents):
+            return None  # two views of one constant, which has no shape of its own
+        return self.map(extents_of(outer), inner.apply(outer.results))
+
+    def _index_sum(self, first: str, second: str) -> str | None:
+        a, b = self.get_map(first), self.get_map(second)
+        if extents_of(a) != extents_of(b):
+            return None
+        return self.map(extents_of(a), (a.results[0] + b.results[0],))
+
+    def _index_shift(self, key: str, value: str) -> str | None:
+        index, number = self.get_map(key), int(value)
+        return self.map(extents_of(index), (index.results[0] + number,)) if _is_small(number) else None
+
+    def _index_scale(self, key: str, value: str) -> str | None:
+        index, number = self.get_map(key), int(value)
+        return self.map(extents_of(index), (index.results[0] * number,)) if _is_small(number) else None
+
+    def _index_less(self, key: str, value: str) -> str | None:
+        low, high = self.get_map(key).results[0].bounds()
+        if low is not None and low >= int(value):
+            return "0"
+        return "1" if high is not None and high < int(value) else None
+
+    def _gather_view(self, gather_key: str, *index_keys: str) -> str | None:
+        gather, maps = self.get_gather(gather_key), [self.get_map(k) for k in index_keys]
+        if any(extents_of(m) != gather.extents for m in maps):
+            return None
+        swap: dict[Atom, Expr] = {gather.value_var(k): m.results[0] for k, m in enumerate(maps)}
+        coords = tuple(r.substitute(swap) for r in gather.results)
+        if not all(inside(c, e) for c, e in zip(coords, gather.source, strict=True)):
+            return None  # a gather clamps, a view must not need to
+        return self.map(gather.extents, coords)
+
+    def _contraction(self, axes_key: str, lhs_key: str, rhs_key: str) -> str | None:
+        axes, maps = self.get_axes(axes_key), (self.get_map(lhs_key), self.get_map(rhs_key))
+        if any(extents_of(m) != axes.operand for m in maps):
+            return None  # a view of a constant, which has no shape of its own
+        contraction = classify(axes, *maps)
         if contraction is None:
-            return
+            return None
         key, new = self._intern("k", contraction)
-        self._facts.append(f'(set (contraction "{axes_key}" "{lhs_key}" "{rhs_key}") "{key}")')
         if new and self.panel_width:
             self._facts.append(f'(packable "{key}" {self.panel_width})')
+        return key
+
+
+_ANSWERS: dict[str, Callable[..., str | None]] = {
+    "compose": IndexTable._compose,
+    "contraction": IndexTable._contraction,
+    "index-sum": IndexTable._index_sum,
+    "index-shift": IndexTable._index_shift,
+    "index-scale": IndexTable._index_scale,
+    "index-less": IndexTable._index_less,
+}
+QUESTIONS = (
+    *(f"{topic}-wanted" for topic in _ANSWERS),
+    *(f"gather-view-wanted-{count}" for count in range(1, MAX_INDICES + 1)),
+)
+"""Relations that hold questions."""
+
+
+def _quoted(key: str) -> str:
+    return f'"{key}"'
+
+
+def _is_small(number: int) -> bool:
+    return abs(number) < 1 << 40
+
+
+def inside(coord: Expr, extent: Expr) -> bool:
+    """Whether 0 <= coord < extent is proved."""
+    low = coord.bounds()[0]
+    slack = (extent - 1 - coord).bounds()[0]
+    return low is not None and low >= 0 and slack is not None and slack >= 0
 
 
 def classify(axes: Axes, lhs: IndexMap, rhs: IndexMap) -> Contraction | None:

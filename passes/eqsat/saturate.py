@@ -14,7 +14,7 @@ from ...errors import RuleError
 from .constants import number_facts
 from .egraph import FrozenGraph, TensorType, freeze
 from .encode import Encoded
-from .index_table import IndexTable
+from .index_table import QUESTIONS, IndexTable
 from .terms import prelude, rule_text, split_commands
 
 CHUNK = 20
@@ -100,11 +100,7 @@ class Saturation:
     def _questions(self) -> list[tuple[str, ...]]:
         functions = self.engine.freeze().functions
         text = self.engine.value_to_string
-        return [
-            (name, *map(text, row.inputs))
-            for name in ("compose-wanted", "contraction-wanted")
-            for row in functions[name].rows
-        ]
+        return [(name, *map(text, row.inputs)) for name in QUESTIONS for row in functions[name].rows]
 
     def _record(self, outputs: list[Any]) -> None:
         for output in outputs:

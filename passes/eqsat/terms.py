@@ -14,11 +14,9 @@ from importlib.resources import files
 
 from ...dialects.luminal import Luminal
 from ...dialects.scalar_ops import SCALAR_FUNCTIONS
+from .index_table import MAX_INDICES
 
-MAX_INDICES = 6
-"""Most index tensors one gather or scatter may have: the rank limit of indexing in practice."""
-
-FAMILIES = ("scatters", "regions", "views", "algebra", "recognition", "contractions")
+FAMILIES = ("scatters", "regions", "views", "indices", "algebra", "recognition", "contractions")
 
 _STRUCTURE = """
 (sort Tensor)
@@ -48,11 +46,20 @@ _STRUCTURE = """
 (relation packable (String i64))
 (relation compose-wanted (String String))
 (function compose (String String) String :no-merge)
+(relation index-sum-wanted (String String))
+(function index-sum (String String) String :no-merge)
+(relation index-shift-wanted (String String))
+(function index-shift (String String) String :no-merge)
+(relation index-scale-wanted (String String))
+(function index-scale (String String) String :no-merge)
+(relation index-less-wanted (String String))
+(function index-less (String String) String :no-merge)
 (relation contraction-wanted (String String String))
 (function contraction (String String String) String :no-merge)
 (relation reads (Expr String Tensor))
 (relation reads-wide (Expr String Tensor))
 (relation static (Expr))
+(relation constant (Expr))
 (relation number (String String String))
 (ruleset lift)
 """
@@ -89,11 +96,12 @@ def _scalar_program() -> list[str]:
         arity = SCALAR_FUNCTIONS[name].arity
         names = [f"x{i}" for i in range(arity)]
         lines.append(f"(constructor {constructor} ({' '.join(['Expr'] * arity)}) Expr)")
-        facts = " ".join(f"(static {x})" for x in names)
-        lines.append(
-            f"(rule ((= e ({constructor} {' '.join(names)})) {facts}) ((static e)) "
-            f':ruleset contractions :name "static-{name}")'
-        )
+        for fact, ruleset in (("static", "contractions"), ("constant", "constants")):
+            facts = " ".join(f"({fact} {x})" for x in names)
+            lines.append(
+                f"(rule ((= e ({constructor} {' '.join(names)})) {facts}) (({fact} e)) "
+                f':ruleset {ruleset} :name "{fact}-{name}")'
+            )
     return lines
 
 
@@ -134,7 +142,7 @@ def _indexed(name: str, constructor: str, count: int) -> list[str]:
     tensors = " ".join(["Tensor"] * count)
     exprs = " ".join(["Expr"] * count)
     if name == "gather":
-        return [
+        return _gather_of_iotas(count) + [
             f"(constructor {constructor}{count} (String Tensor {tensors}) Tensor)",
             f"(constructor Gather{count} (String Expr {exprs}) Expr)",
             f"(rule ((= t ({constructor}{count} m source {xs})) (= s (shape t))) "
@@ -150,6 +158,23 @@ def _indexed(name: str, constructor: str, count: int) -> list[str]:
     ]
 
 
+def _gather_of_iotas(count: int) -> list[str]:
+    """A gather at affine positions that lie inside the source is a view."""
+    if count == 0:
+        return []
+    strings = " ".join(["String"] * (count + 1))
+    ms = " ".join(f"m{i}" for i in range(count))
+    gather = f"(Gather{count} g x {' '.join(f'(Index m{i})' for i in range(count))})"
+    return [
+        f"(relation gather-view-wanted-{count} ({strings}))",
+        f"(function gather-view-{count} ({strings}) String :no-merge)",
+        f"(rule ({gather}) ((gather-view-wanted-{count} g {ms})) "
+        f':ruleset indices :name "want-gather-view-{count}")',
+        f"(rule ((= e {gather}) (= c (gather-view-{count} g {ms}))) ((union e (View c x))) "
+        f':ruleset indices :name "gather-of-iotas-{count}")',
+    ]
+
+
 @cache
 def rule_text(family: str) -> str:
     """The text of one rule family."""
@@ -162,7 +187,9 @@ def prelude() -> tuple[str, ...]:
     source text).
     """
     first = _STRUCTURE.strip().splitlines()
-    families = [command for family in FAMILIES for command in split_commands(rule_text(family))]
+    families = [
+        command for family in (*FAMILIES, "constants") for command in split_commands(rule_text(family))
+    ]
     rulesets = [c for c in families if c.startswith("(ruleset")]
     rules = [c for c in families if not c.startswith("(ruleset")]
     return tuple(first + rulesets + _flatten(_scalar_program() + _primitive_program()) + rules)
@@ -171,7 +198,7 @@ def prelude() -> tuple[str, ...]:
 def _flatten(lines: list[str]) -> list[str]:
     """Constructors first: rules may name any of them."""
     commands = [command for line in lines for command in split_commands(line)]
-    return sorted(commands, key=lambda c: not c.startswith("(constructor"))
+    return sorted(commands, key=lambda c: c.startswith("(rule "))
 
 
 def split_commands(text: str) -> list[str]:

@@ -247,6 +247,39 @@ def test_bias_residual_and_activation(packed: int | None, m: int, n: int) -> Non
     )
 
 
+@pytest.mark.parametrize("along", [0, 1])
+def test_epilogue_reads_at_runtime_positions(along: int) -> None:
+    """The positions are read from memory, by row or by column; one is past the end and is clamped."""
+    sizes = (9, 35)
+
+    def body(tensors, indices, acc):
+        at = kernel.load(tensors[2], [indices[along]], IndexMap.identity((sizes[along],)))
+        position = kernel.to_index(
+            kernel.cast(kernel.scalar("mul", at, kernel.constant(3.0, "f32")), "i64"), 5
+        )
+        value = kernel.load(tensors[3], [position], IndexMap.identity((5,)))
+        return kernel.scalar("add", acc, value)
+
+    def after(extras, sums, grid):
+        picked = extras[1][np.clip((extras[0].astype(np.float32) * np.float32(3)).astype(np.int64), 0, 4)]
+        return sums + (picked[:, None] if along == 0 else picked[None])
+
+    check(
+        Contraction(
+            (),
+            (9,),
+            (35,),
+            (4,),
+            lambda i, j, p: (i, p),
+            lambda i, j, p: (j, p),
+            lambda i, j, p: (i, j),
+            [(9, 4), (35, 4), (sizes[along],), (5,)],
+            body=body,
+            after=after,
+        )  # fmt: skip
+    )
+
+
 def test_epilogue_without_columns_or_sums() -> None:
     def body(tensors, indices, acc):
         return kernel.load(tensors[2], [indices[0]], IndexMap.identity((9,)))

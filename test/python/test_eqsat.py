@@ -107,6 +107,33 @@ PROGRAMS = {
     ),
     "embedding": (lambda i, w: F.embedding(i, w) * 2, (torch.tensor([[1, 0, 3]]), randn(4, 5))),
     "gather, negative index": (lambda x, i: x[i], (randn(4, 3), torch.tensor([-1, 0, 2]))),
+    "computed positions": (
+        lambda x: (
+            x[torch.arange(3)],
+            x[:, torch.arange(2) * 2 + 1],
+            x[-1 - torch.arange(2)],
+            x[torch.arange(4) % 3],
+        ),
+        (randn(4, 5),),
+    ),
+    "causal mask from positions": (
+        lambda x: x.masked_fill(torch.arange(5)[:, None] < torch.arange(5)[None] - 1, -1e9).softmax(-1),
+        (randn(5, 5),),
+    ),
+    "masks of constants": (
+        lambda x: (
+            torch.where(torch.ones(3, dtype=torch.bool) & (x > 0), x, 0),
+            torch.where(torch.zeros(3, dtype=torch.bool) | (x > 0), x, 0),
+            x.long() * 0 + 1,
+            torch.arange(3) < 7,
+            torch.arange(3) < 0,
+        ),
+        (randn(3),),
+    ),
+    "constants in products of several ranks": (
+        lambda x, w: F.layer_norm(x.mean((-2, -1)), (6,), w) * torch.ones(6) @ torch.ones(6, 6),
+        (randn(2, 6, 3, 3), randn(6)),
+    ),
     "cache write": (cache_write, (randn(2, 5, 3), randn(2, 1, 3), torch.tensor([2]))),
     "scatter add": (
         lambda x, i, u: x.index_add(0, i, u),
