@@ -103,6 +103,8 @@ def convert_flash_attention(
 ) -> tuple[Tensor, Tensor]:
     """The second result is the row-wise log of the softmax's denominator, (batch, heads, rows)."""
     _no_dropout(dropout)
+    if key.shape[-3] is not query.shape[-3]:
+        key, value = (_repeat_heads(b, tensor, query) for tensor in (key, value))
     scores = attention_scores(b, query, key, mask, causal, scale)
     return attention(b, query, key, value, mask, causal, scale), log_sum_exp(b, scores, [scores.rank - 1])
 

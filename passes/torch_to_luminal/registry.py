@@ -38,6 +38,7 @@ FAMILIES = (
     "creation",
     "division",
     "extremes",
+    "histograms",
     "indexing",
     "matmul",
     "normalization",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from import_check import DYNAMIC, NAN, check, import_function, randn
+from import_check import DYNAMIC, INF, NAN, check, import_function, randn
 
 from luminal.errors import ImportFailure
 
@@ -128,3 +128,11 @@ def test_dynamic_sizes() -> None:
 def test_refusals_name_the_op() -> None:
     with pytest.raises(ImportFailure, match="boolean mask"):
         import_function(lambda x, m, v: torch.ops.aten.index_put(x, [m], v), X, X > 0, randn(20))
+
+
+def test_histogram_edges_and_values_outside() -> None:
+    x = torch.tensor([0.0, 1.0, 1.0, 2.5, 3.0, 3.01, -0.1, NAN, INF, -INF, 0.75])
+    check(lambda x: (torch.histc(x, 4, 0, 3), torch.histc(x, 3, -1, 2), torch.histc(x[:5], 5)), x)
+    check(lambda x: torch.histc(x, 3), torch.full((4,), 2.0))
+    ids = torch.tensor([3, 0, 0, 7, 2])
+    check(lambda x: torch.histc(x.float(), 8, min=0, max=7), ids)

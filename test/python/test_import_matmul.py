@@ -92,6 +92,22 @@ def test_grouped_attention_with_symbolic_length() -> None:
     check(function, *draw(5), more=[draw(3), draw(9)], dynamic=[{2: length}] * 3)
 
 
+def test_grouped_attention_by_the_fused_operator() -> None:
+    """Dynamo's graphs hold the CPU's flash attention itself, which takes fewer key heads than query heads."""
+
+    def function(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> tuple:
+        attend = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        return attend(q, k, v, is_causal=True)[0], *attend(q, k, v, attn_mask=mask)
+
+    check(
+        function,
+        randn(2, 6, 3, 4),
+        randn(2, 2, 3, 4, seed=1),
+        randn(2, 2, 3, 4, seed=2),
+        randn(2, 1, 3, 3, seed=3),
+    )
+
+
 def test_attention_rows_without_keys_are_zero() -> None:
     kept = torch.tensor([[True, False], [False, False]])
     check(
