@@ -1,12 +1,9 @@
 """Vector maths of luminal's own: elementary functions of f32 vectors and scalars in `arith` and `math` ops.
 
 Upstream `math` functions on vectors end as one libm call per element, 10 to 50 times slower. These here use a
-handful of
-fused multiply-adds, on any target, with NaN, infinities, signed zeros and denormals as in C. Largest errors
-in units in the
-last place: exp, exp2, log, log2, sin and cos 2; sigmoid 3; tanh and erf 6 (3.5e-7, next to 1). f64 goes to
-libm, which is exact
-to the last place.
+handful of fused multiply-adds, on any target, with NaN, infinities, signed zeros and denormals as in C.
+Largest errors in units in the last place: exp, exp2, log, log2, sin and cos 2; sigmoid 3; tanh and erf 6
+(3.5e-7, next to 1). f64 goes to libm, which is exact to the last place.
 
 Sources: Cody and Waite, Software Manual for the Elementary Functions (range reduction); Moshier's Cephes
 (log, sin, cos);
@@ -20,16 +17,11 @@ from collections.abc import Callable, Sequence
 from .emit import Scope, type_text
 
 LOG2_E = 1.4426950408889634
-_ROUND = (
-    12582912.0  # 1.5 * 2**23: adding it rounds a small float to an integer, held in the low bits of the sum
-)
+_ROUND = 12582912.0  # 1.5 * 2**23: a float sum of about this size has the nearest integer in its low bits
+_LN2 = (0.693359375, -2.12194440054690583e-4)  # in two parts: small multiples of the first are exact
 _EXP = (
-    0.5,
-    0.1666666716337204,
-    0.04166646674275398,
-    0.008333360776305199,
-    0.0013933629961684346,
-    0.00019857790903188288,
+    *(1.0, 0.4999999403953552, 0.16666430234909058),
+    *(0.04166800528764725, 0.008374196477234364, 0.0013843602500855923),
 )
 _EXP2 = (
     *(0.6931471824645996, 0.24022649228572845, 0.05550357326865196),
@@ -135,28 +127,34 @@ class Maths:
         return result
 
 
-def _scale(m: Maths, x: str, exponent: str) -> str:
-    """x * 2**exponent in two exact steps and one rounding, so denormal results round once; exponent is an
-    integer.
+def _round(m: Maths, x: str, factor: float = 1.0, offset: int = 0) -> tuple[str, str]:
+    """n, the integer nearest to x * factor, as a float, and an integer whose low 22 bits are n + offset.
+
+    Both are any value if x is NaN; |n + offset| < 2**21.
     """
-    half = m.whole_op("shrsi", exponent, m.whole(1))
-    for part in (half, m.whole_op("subi", exponent, half)):
-        power = m.whole_op("shli", m.whole_op("addi", part, m.whole(127)), m.whole(23))
-        x = m.mul(x, m.from_bits(power))
-    return x
+    magic = m.constant(_ROUND + offset)
+    shifted = m.add(x, magic) if factor == 1.0 else m.fma(x, m.constant(factor), magic)
+    return m.sub(shifted, magic), m.bits(shifted)
 
 
-def _round(m: Maths, x: str) -> tuple[str, str]:
-    """The nearest integer to x as a float and as an integer (any value if x is NaN); |x| < 2**22."""
-    magic = m.constant(_ROUND)
-    shifted = m.add(x, magic)
-    return m.sub(shifted, magic), m.whole_op("subi", m.bits(shifted), m.bits(magic))
+def _power(m: Maths, exponent: str) -> str:
+    """2**(e - 127) for the e in 1..254 that the low bits of `exponent` hold."""
+    return m.from_bits(m.whole_op("shli", exponent, m.whole(23)))
+
+
+def _scale(m: Maths, x: str, exponent: str) -> str:
+    """x * 2**(e - 254) for the e in 2..508 that the low bits of `exponent` hold.
+
+    In two exact powers, and one rounding: denormal results are rounded once.
+    """
+    half = m.whole_op("shrui", exponent, m.whole(1))
+    return m.mul(m.mul(x, _power(m, half)), _power(m, m.whole_op("subi", exponent, half)))
 
 
 def exp2(m: Maths, x: str) -> str:
     """2**x"""
     x = m.clamp(x, -152.0, 129.0)
-    whole, exponent = _round(m, x)
+    whole, exponent = _round(m, x, offset=254)
     rest = m.sub(x, whole)
     return _scale(m, m.fma(rest, m.polynomial(rest, _EXP2), m.constant(1.0)), exponent)
 
@@ -164,12 +162,11 @@ def exp2(m: Maths, x: str) -> str:
 def exp(m: Maths, x: str) -> str:
     """e**x"""
     x = m.clamp(x, -104.5, 89.0)
-    whole, exponent = _round(m, m.mul(x, m.constant(LOG2_E)))
-    rest = m.fma(whole, m.constant(-0.693359375), x)
-    rest = m.fma(whole, m.constant(2.12194440054690583e-4), rest)
-    square = m.mul(rest, rest)
-    tail = m.fma(m.polynomial(rest, _EXP), square, rest)
-    return _scale(m, m.add(tail, m.constant(1.0)), exponent)
+    whole, exponent = _round(m, x, LOG2_E, 254)
+    rest = x
+    for part in _LN2:
+        rest = m.fma(whole, m.constant(-part), rest)
+    return _scale(m, m.fma(rest, m.polynomial(rest, _EXP), m.constant(1.0)), exponent)
 
 
 def _log_parts(m: Maths, x: str) -> tuple[str, str, str]:
@@ -200,8 +197,8 @@ def _log_edges(m: Maths, x: str, result: str) -> str:
 def log(m: Maths, x: str) -> str:
     """Natural logarithm."""
     f, tail, exponent = _log_parts(m, x)
-    tail = m.fma(exponent, m.constant(-2.12194440054690583e-4), tail)
-    return _log_edges(m, x, m.fma(exponent, m.constant(0.693359375), m.add(f, tail)))
+    tail = m.fma(exponent, m.constant(_LN2[1]), tail)
+    return _log_edges(m, x, m.fma(exponent, m.constant(_LN2[0]), m.add(f, tail)))
 
 
 def log2(m: Maths, x: str) -> str:
@@ -216,7 +213,7 @@ def _trigonometric(m: Maths, x: str, quarter: int, libm: str) -> str:
     """sin(x + quarter * pi/2): reduced to [-pi/4, pi/4], one of two polynomials; libm if large."""
     magnitude = m.op("math.absf", x)
     large = m.compare("ogt", magnitude, m.constant(_LARGE_ANGLE))
-    whole, quadrant = _round(m, m.mul(x, m.constant(0.6366197723675814)))
+    whole, quadrant = _round(m, x, 0.6366197723675814)
     if quarter:
         quadrant = m.whole_op("addi", quadrant, m.whole(quarter))
     rest = x
@@ -277,9 +274,17 @@ def erf(m: Maths, x: str) -> str:
 
 
 def sigmoid(m: Maths, x: str) -> str:
-    """1 / (1 + exp(-x))"""
+    """1 / (1 + exp(-x)); next to 1, a tiny exp(-x) may as well be a larger one that needs no second power."""
+    x = m.clamp(x, -89.0, 86.0)
+    whole, exponent = _round(m, x, -LOG2_E, 126)
+    rest = x
+    for part in _LN2:
+        rest = m.fma(whole, m.constant(part), rest)
+    # 2 * exp(-rest), so that the power of two is at most 2**127.
+    doubled = [-2.0 * c if k % 2 == 0 else 2.0 * c for k, c in enumerate(_EXP)]
+    twice = m.fma(rest, m.polynomial(rest, doubled), m.constant(2.0))
     one = m.constant(1.0)
-    return m.div(one, m.add(one, exp(m, m.op("arith.negf", x))))
+    return m.div(one, m.fma(twice, _power(m, exponent), one))
 
 
 FUNCTIONS: dict[str, Callable[[Maths, str], str]] = {
