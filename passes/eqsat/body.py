@@ -8,11 +8,12 @@ comes from the analysis. Equal values are one object, so a value used twice is c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
-from ...dialects.symbolic import DimVar, Expr, const
+from ...dialects.symbolic import Atom, DimVar, Expr, FloorDiv, Max, Min, Mod, const, product
 from .analysis import Analysis
 from .egraph import Node
 from .index_table import Dims, extents_of, inside
@@ -122,6 +123,9 @@ def variables(coords: Dims) -> list[Var]:
     return sorted(found, key=lambda v: v.index)
 
 
+_INTEGER_OPERATIONS: dict[type[Atom], str] = {FloorDiv: "floor_div", Mod: "mod", Min: "minimum", Max: "maximum"}
+
+
 class Evaluator:
     """Evaluates expression classes into values of one kernel. `in_memory(t)` says whether tensor class t is
     loaded or inlined.
@@ -192,25 +196,36 @@ class Evaluator:
             if not used:
                 source_coords.append(expr)
                 continue
-            total = self.affine_value(expr, {gather.value_var(k): values[k] for k in used})
+            total = self.index_expression(expr, {gather.value_var(k): values[k] for k in used})
             source_coords.append(self.bodies.dynamic_index(total, extent))
         empty = any((e.bounds()[0] or 0) < 1 for e in gather.source)
         return self.at(source, tuple(source_coords), masked or empty)
 
-    def affine_value(self, expr: Expr, values: dict[Var, Value]) -> Value:
-        """An i64 scalar for an expression that is linear in the given runtime values."""
-        total, rest = None, expr
-        for var, value in values.items():
-            stride = expr.coefficient(var)
-            if stride is None:
-                raise ValueError(f"index expression {expr} is not linear in its index values")
-            rest = rest - var * stride
-            wide = value if value.dtype == "i64" else self.bodies.scalar("cast", value, dtype="i64")
-            if stride is not const(1):
-                wide = self.bodies.scalar("mul", wide, self.bodies.integer(stride))
-            total = wide if total is None else self.bodies.scalar("add", total, wide)
-        assert total is not None
+    def index_expression(self, expr: Expr, values: Mapping[Var, Value]) -> Value:
+        """An i64 scalar for an expression over coordinates, symbols and the given runtime values."""
+        rest = const(0)
+        total: Value | None = None
+        for monomial, coefficient in expr.terms:
+            read = [atom for atom in monomial if not values.keys().isdisjoint(atom.atoms())]
+            scale = product(atom for atom in monomial if atom not in read) * coefficient
+            if not read:
+                rest = rest + scale
+                continue
+            factors = [self._atom(atom, values) for atom in read]
+            if scale is not const(1):
+                factors.append(self.bodies.integer(scale))
+            term = reduce(partial(self.bodies.scalar, "mul"), factors)
+            total = term if total is None else self.bodies.scalar("add", total, term)
+        if total is None:
+            return self.bodies.integer(rest)
         return total if rest is const(0) else self.bodies.scalar("add", total, self.bodies.integer(rest))
+
+    def _atom(self, atom: Atom, values: Mapping[Var, Value]) -> Value:
+        if isinstance(atom, DimVar):
+            value = values[atom]
+            return value if value.dtype == "i64" else self.bodies.scalar("cast", value, dtype="i64")
+        arguments = [self.index_expression(argument, values) for argument in atom.arguments]
+        return reduce(partial(self.bodies.scalar, _INTEGER_OPERATIONS[type(atom)]), arguments)
 
     def _insert(self, node: Node, coords: Dims, masked: bool) -> Value:
         _, key, base, update = node.args

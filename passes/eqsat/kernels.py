@@ -191,7 +191,7 @@ def _scatter(evaluator: Evaluator, tensor: int, node: Node) -> Kernel | None:
     for expr in table.get_map(key).apply(at) if gather is None else gather.apply(at):
         used = {} if gather is None else {gather.value_var(k): v for k, v in enumerate(values)}
         used = {var: value for var, value in used.items() if var in expr.atoms()}
-        coords.append(evaluator.affine_value(expr, used) if used else expr)
+        coords.append(evaluator.index_expression(expr, used) if used else expr)
     pieces = [v for c in (root, *coords) if isinstance(c, Value) for v in walk(c)]
     if any(v.op == "contract" for v in pieces):
         return None

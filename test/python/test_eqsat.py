@@ -107,6 +107,10 @@ PROGRAMS = {
     ),
     "embedding": (lambda i, w: F.embedding(i, w) * 2, (torch.tensor([[1, 0, 3]]), randn(4, 5))),
     "gather, negative index": (lambda x, i: x[i], (randn(4, 3), torch.tensor([-1, 0, 2]))),
+    "flat positions": (
+        lambda x, i: (x.take(i), x.reshape(-1)[i].reshape(2, 2), x.t().reshape(-1)[i]),
+        (randn(4, 5), torch.tensor([0, 19, 7, 3])),
+    ),
     "computed positions": (
         lambda x: (
             x[torch.arange(3)],
