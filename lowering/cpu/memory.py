@@ -12,6 +12,9 @@ from .emit import BYTES, COMPUTE, MEMORY, Kernel, Names, Scope, VectorLoop, type
 from .index import expression_dependences, lane_stride, scalar_index, vector_index
 from .tree import Access
 
+LINE_BYTES = 64
+"""Size of a cache line."""
+
 
 def to_compute(scope: Scope, dtype: str, lanes: int, value: str) -> str:
     """The value in its compute type of an element as it is in memory."""
@@ -149,6 +152,8 @@ def emit_load(kernel: Kernel, access: Access, scope: Scope, loop: VectorLoop | N
         )
     masks = [_mask(scope, loop, uniform, varying, u) for u in range(loop.count)]
     if stride is ONE:
+        if access.ahead is not None:
+            _fetch(scope, pointer, access.ahead, dtype, loop)
         firsts = [scalar_index(scope, access.offset, u) for u in range(loop.count)]
         return tuple(
             load_vector(scope, pointer, first, dtype, loop.lanes, mask)
@@ -161,6 +166,14 @@ def emit_load(kernel: Kernel, access: Access, scope: Scope, loop: VectorLoop | N
         gather(scope, pointer, where, dtype, loop.lanes, mask)
         for where, mask in zip(offsets, masks, strict=True)
     )
+
+
+def _fetch(scope: Scope, pointer: str, offset: Expr, dtype: str, loop: VectorLoop) -> None:
+    """Ask for cache lines at `offset`, as many as the vectors of the loop span. Any address is allowed."""
+    for u in range(0, loop.count, max(1, LINE_BYTES // (loop.lanes * BYTES[dtype]))):
+        where = address(scope, pointer, scalar_index(scope, offset, u), dtype)
+        kind = "{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32} : (!llvm.ptr) -> ()"
+        scope.emit(f'"llvm.intr.prefetch"({where}) {kind}')
 
 
 def _reversed(scope: Scope, pointer: str, access: Access, loop: VectorLoop) -> Names:

@@ -18,7 +18,7 @@ from .body import full_extent
 from .emit import BYTES, Kernel, Names, Scope, VectorLoop
 from .index import lane_stride, scalar_index
 from .loops import block_end, store_result, unroll, vector_loops, vector_tail
-from .schedule import loads, simplify, vector_coordinate
+from .schedule import fetch_next_rows, loads, simplify, vector_coordinate
 from .target import Target, host_target
 from .tree import Body, Reader, Tensor, read_extents
 
@@ -79,6 +79,8 @@ class _Domain:
         self.row = reader.atom(self.row_count)
         self.lanes = kernel.target.lanes(32)
         self.count = self._unrolling()
+        if self.vector is not None and self.rows and self._has_row_values():
+            fetch_next_rows(body, self.rows[-1])
 
     def _unrolling(self) -> int:
         count = unroll(self.body.block)

@@ -19,12 +19,16 @@ from .tree import (
     Loops,
     Node,
     Reader,
+    Tensor,
     access_dependences,
     depend,
     dependences_of,
     loop_dependences,
     walk,
 )
+
+FETCHED_ELEMENTS = 1 << 14
+"""Longest row that is fetched ahead: a small part of a core's second cache."""
 
 
 def simplify(body: Body, reader: Reader) -> None:
@@ -120,6 +124,33 @@ def _best_last(loops: Loops) -> tuple[DimVar, ...]:
 
     best = max(loops.atoms, key=lambda atom: (contiguous(atom), loops.atoms.index(atom)))
     return (*(atom for atom in loops.atoms if atom is not best), best)
+
+
+def fetch_next_rows(body: Body, row: DimVar) -> None:
+    """Let the last pass over each tensor's row fetch the next one into the cache.
+
+    The processor fetches ahead on its own within one pass; but while further passes compute on a row, the
+    memory would be idle.
+    """
+    last: dict[Tensor, Access] = {}
+    for access, atom in _passes(body.block, body.indices[-1]):
+        step = access.offset.coefficient(row)
+        if step is None or step is ZERO or access.checks or access.tensor.local is not None:
+            continue
+        high = as_expr(atom.extent or 0).bounds()[1]
+        if access.offset.coefficient(atom) is ONE and high is not None and high <= FETCHED_ELEMENTS:
+            last[access.tensor] = access
+    for access in last.values():
+        access.ahead = access.offset.substitute({row: row + 1})
+
+
+def _passes(block: Block, atom: DimVar) -> Iterator[tuple[Access, DimVar]]:
+    """Every load, with the innermost coordinate of the loops that it is in."""
+    for node in block.nodes:
+        if isinstance(node.data, Loops) and node.data.atoms:
+            yield from _passes(node.data.block, node.data.atoms[-1])
+        elif isinstance(node.data, Access):
+            yield node.data, atom
 
 
 def vector_coordinate(body: Body, scope: Scope) -> DimVar | None:

@@ -48,11 +48,15 @@ class Tensor:
 
 @dataclass
 class Access:
-    """An element of `tensor`: `offset`, and the (coordinate, dim) pairs that need a bounds check."""
+    """An element of `tensor`: `offset`, and the (coordinate, dim) pairs that need a bounds check.
+
+    ahead: the offset of an element that will be read soon, and is worth fetching into the cache now.
+    """
 
     tensor: Tensor
     offset: Expr
     checks: tuple[tuple[Expr, Expr], ...] = ()
+    ahead: Expr | None = None
 
 
 @dataclass
