@@ -123,7 +123,7 @@ def variables(coords: Dims) -> list[Var]:
     return sorted(found, key=lambda v: v.index)
 
 
-_INTEGER_OPERATIONS: dict[type[Atom], str] = {FloorDiv: "floor_div", Mod: "mod", Min: "minimum", Max: "maximum"}
+_INTEGER_OPS: dict[type[Atom], str] = {FloorDiv: "floor_div", Mod: "mod", Min: "minimum", Max: "maximum"}
 
 
 class Evaluator:
@@ -225,7 +225,7 @@ class Evaluator:
             value = values[atom]
             return value if value.dtype == "i64" else self.bodies.scalar("cast", value, dtype="i64")
         arguments = [self.index_expression(argument, values) for argument in atom.arguments]
-        return reduce(partial(self.bodies.scalar, _INTEGER_OPERATIONS[type(atom)]), arguments)
+        return reduce(partial(self.bodies.scalar, _INTEGER_OPS[type(atom)]), arguments)
 
     def _insert(self, node: Node, coords: Dims, masked: bool) -> Value:
         _, key, base, update = node.args
