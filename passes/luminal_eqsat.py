@@ -6,6 +6,7 @@ epilogue
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -24,11 +25,13 @@ class LuminalEqsatOptions:
         contractions)
     panel_width: columns of a packed weight panel; 0 turns packing off
     sweeps: passes of the extraction's local search
+    sample: seed of a random program of the e-graph to extract, for testing; negative: the best
     """
 
     disable: tuple[str, ...] = ()
     panel_width: int = 32
     sweeps: int = 4
+    sample: int = -1
 
 
 def luminal_eqsat(op: ir.Operation, options: LuminalEqsatOptions | None = None) -> Mapping[str, object]:
@@ -78,6 +81,7 @@ def _function(func: ir.Operation, options: LuminalEqsatOptions):
     from .eqsat.encode import Encoder
     from .eqsat.extract import Extractor
     from .eqsat.index_table import IndexTable
+    from .eqsat.sample import Sampler, random_work
     from .eqsat.saturate import Saturation
 
     table = IndexTable(options.panel_width)
@@ -85,9 +89,14 @@ def _function(func: ir.Operation, options: LuminalEqsatOptions):
     saturation = Saturation(table, options.disable)
     graph = saturation.saturate(encoded)
     start = time.perf_counter()
-    analysis = analyse(graph, table, representative_sizes(symbols_of(func)))
+    sizes = representative_sizes(symbols_of(func))
     roots = list(dict.fromkeys(graph.values[number] for number in encoded.roots))
-    choice = Extractor(analysis, roots).extract(options.sweeps)
+    if options.sample < 0:
+        choice = Extractor(analyse(graph, table, sizes), roots).extract(options.sweeps)
+    else:
+        generator = random.Random(options.sample)
+        analysis = analyse(graph, table, sizes, lambda: random_work(generator))
+        choice = Sampler(analysis, roots).draw(generator)
     _replace(func, graph, encoded, choice)
     return saturation.statistics, time.perf_counter() - start, choice
 

@@ -10,7 +10,8 @@ always ends.
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...dialects.symbolic import Atom
@@ -58,8 +59,13 @@ class Analysis:
     """Tensor class -> its L2 producers (Region, Scatter*, Panel)."""
 
 
-def analyse(graph: FrozenGraph, table: IndexTable, symbols: dict[Atom, int]) -> Analysis:
-    """Compute the facts; `symbols` are representative values."""
+def analyse(
+    graph: FrozenGraph,
+    table: IndexTable,
+    symbols: dict[Atom, int],
+    extra: Callable[[], float] = float,
+) -> Analysis:
+    """Compute the facts. `symbols` are representative values; `extra` gives work to add to each node."""
     stored = {
         cls: producers
         for cls in graph.types
@@ -71,7 +77,7 @@ def analyse(graph: FrozenGraph, table: IndexTable, symbols: dict[Atom, int]) -> 
             ]
         )
     }
-    chooser = _Chooser(graph, table, symbols, stored)
+    chooser = _Chooser(graph, table, symbols, stored, extra)
     chooser.solve()
     return Analysis(graph, table, symbols, chooser.best, stored)
 
@@ -85,9 +91,15 @@ class _Chooser:
     """Least fixpoint of the work per element of every expression class."""
 
     def __init__(
-        self, graph: FrozenGraph, table: IndexTable, symbols: dict[Atom, int], stored: dict[int, list[Node]]
+        self,
+        graph: FrozenGraph,
+        table: IndexTable,
+        symbols: dict[Atom, int],
+        stored: dict[int, list[Node]],
+        extra: Callable[[], float],
     ) -> None:
         self.graph, self.table, self.symbols, self.stored = graph, table, symbols, stored
+        self.extra: defaultdict[Node, float] = defaultdict(extra)
         self.scalars = scalar_constructors()
         self.work: dict[int, float] = {}
         self.best: dict[int, Node] = {}
@@ -113,7 +125,7 @@ class _Chooser:
     def _improve(self, cls: int, nodes: list[Node]) -> bool:
         improved = False
         for node in nodes:
-            work = self._node_work(node)
+            work = self._node_work(node) + self.extra[node]
             if work < self.work.get(cls, math.inf) * (1 - 1e-12):
                 self.work[cls], self.best[cls] = work, node
                 improved = True

@@ -232,3 +232,11 @@ def test_dynamic_block_with_packed_weights(width, hidden, batch):
 @pytest.mark.parametrize("family", ["algebra", "recognition", "contractions", "scatters"])
 def test_a_family_switched_off_changes_speed_only(family):
     check(Weighted(8, 32).eval(), (randn(3, 8),), options=LuminalEqsatOptions(disable=(family,)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_extractable_program_is_equivalent(name, seed):
+    """Programs drawn at random from the e-graph, not only the cheapest one."""
+    function, args = PROGRAMS[name]
+    check(Function(function), args, options=LuminalEqsatOptions(sample=seed))
