@@ -21,8 +21,8 @@ from ..dialects.symbolic import Atom, symbols_in_scope
 class LuminalEqsatOptions:
     """Options of luminal-eqsat.
 
-    disable: rule families to switch off (scatters, regions, views, indices, algebra, recognition,
-        contractions)
+    disable: rule families (scatters, regions, views, indices, algebra, recognition, contractions) or single
+        rules to switch off
     panel_width: columns of a packed weight panel; 0 turns packing off
     sweeps: passes of the extraction's local search
     sample: seed of a random program of the e-graph to extract, for testing; negative: the best

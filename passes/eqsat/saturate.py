@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Any
 
 import egglog.bindings as bindings
@@ -15,7 +16,7 @@ from .constants import number_facts
 from .egraph import FrozenGraph, TensorType, freeze
 from .encode import Encoded
 from .index_table import QUESTIONS, IndexTable
-from .terms import prelude, rule_text, split_commands
+from .terms import FAMILIES, prelude, rule_names, rule_text, split_commands
 
 CHUNK = 20
 """Commands per parsed string: every span keeps its whole source text, so long strings cost memory
@@ -49,15 +50,21 @@ class Statistics:
 
 
 class Saturation:
-    """One e-graph. `disabled` names rule families that are switched off."""
+    """One e-graph. `disabled`: rule families or single rules to leave out; RuleError for unknown ones."""
 
     def __init__(self, table: IndexTable, disabled: tuple[str, ...] = ()) -> None:
         self.table = table
         self.engine: Any = bindings.EGraph()
         self.engine.set_report_level(bindings.TimeOnly())
         self.statistics = Statistics()
-        self._disabled = disabled
-        self.run([c for c in prelude() if not _in_families(c, disabled)])
+        unknown = sorted(set(disabled) - set(FAMILIES) - set(rule_names()))
+        if unknown:
+            close = get_close_matches(unknown[0], rule_names())
+            raise RuleError(
+                f"no rule or rule family is called {unknown[0]!r}; families: {', '.join(FAMILIES)}; rules carry the "
+                f"names in passes/eqsat/rules" + (f" (close: {', '.join(close)})" if close else "")
+            )
+        self.run([c for c in prelude() if not _is_disabled(c, disabled)])
         self.run(list(number_facts()))
 
     def run(self, commands: list[str]) -> list[Any]:
@@ -92,10 +99,7 @@ class Saturation:
         return graph
 
     def _schedule(self) -> list[str]:
-        text = rule_text("schedule")
-        for family in self._disabled:
-            text = text.replace(f"(run {family})", "")
-        return split_commands(text)
+        return split_commands(rule_text("schedule"))
 
     def _questions(self) -> list[tuple[str, ...]]:
         functions = self.engine.freeze().functions
@@ -124,8 +128,10 @@ def _seconds(time_taken: timedelta) -> float:
     return time_taken.days * 86400 + time_taken.seconds + time_taken.microseconds * 1e-3
 
 
-def _in_families(command: str, families: tuple[str, ...]) -> bool:
-    return command.startswith("(rule ") and any(f":ruleset {f} " in command for f in families)
+def _is_disabled(command: str, names: tuple[str, ...]) -> bool:
+    if not command.startswith("(rule "):
+        return False
+    return any(f":ruleset {name} " in command or f':name "{name}")' in command for name in names)
 
 
 def _attach_types(graph: FrozenGraph, encoded: Encoded, table: IndexTable) -> None:

@@ -195,6 +195,17 @@ def prelude() -> tuple[str, ...]:
     return tuple(first + rulesets + _flatten(_scalar_program() + _primitive_program()) + rules)
 
 
+@cache
+def rule_names() -> tuple[str, ...]:
+    """Names of the rules that may be switched off: those of the families."""
+    found = []
+    for command in prelude():
+        ruleset = command.partition(":ruleset ")[2].partition(" ")[0]
+        if command.startswith("(rule ") and ruleset in FAMILIES:
+            found.append(command.rpartition(':name "')[2].partition('"')[0])
+    return tuple(found)
+
+
 def _flatten(lines: list[str]) -> list[str]:
     """Constructors first: rules may name any of them."""
     commands = [command for line in lines for command in split_commands(line)]

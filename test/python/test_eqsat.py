@@ -13,6 +13,10 @@ import torch.nn.functional as F
 from torch.export import Dim
 
 from luminal.dialects.mlir import ir
+from luminal.errors import RuleError
+from luminal.passes.eqsat.index_table import IndexTable
+from luminal.passes.eqsat.saturate import Saturation
+from luminal.passes.eqsat.terms import prelude
 from luminal.passes.luminal_eqsat import LuminalEqsatOptions, luminal_eqsat
 from luminal.passes.torch_to_luminal.frontend import import_exported_program
 from luminal.runtime.interpreter import run_l1, run_l2
@@ -232,6 +236,20 @@ def test_dynamic_block_with_packed_weights(width, hidden, batch):
 @pytest.mark.parametrize("family", ["algebra", "recognition", "contractions", "scatters"])
 def test_a_family_switched_off_changes_speed_only(family):
     check(Weighted(8, 32).eval(), (randn(3, 8),), options=LuminalEqsatOptions(disable=(family,)))
+
+
+def test_single_rules_can_be_switched_off():
+    with ir.Context(), ir.Location.unknown():
+        Saturation(IndexTable(), ("exp", "mul-commutes"))
+        with pytest.raises(RuleError, match="'mul-comutes'; families: .*close: mul-commutes"):
+            Saturation(IndexTable(), ("mul-comutes",))
+
+
+def test_every_rule_has_a_name_of_its_own():
+    rules = [command for command in prelude() if command.startswith("(rule ")]
+    names = [command.rpartition(':name "')[2].partition('"')[0] for command in rules]
+    assert all(names)
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("seed", range(4))
