@@ -61,8 +61,9 @@ class Saturation:
         if unknown:
             close = get_close_matches(unknown[0], rule_names())
             raise RuleError(
-                f"no rule or rule family is called {unknown[0]!r}; families: {', '.join(FAMILIES)}; rules carry the "
-                f"names in passes/eqsat/rules" + (f" (close: {', '.join(close)})" if close else "")
+                f"no rule or rule family is called {unknown[0]!r}; families: {', '.join(FAMILIES)}; "
+                "rules carry the names in passes/eqsat/rules"
+                + (f" (close: {', '.join(close)})" if close else "")
             )
         self.run([c for c in prelude() if not _is_disabled(c, disabled)])
         self.run(list(number_facts()))
