@@ -36,8 +36,11 @@ class BoundProgram:
         scalars = [Input(f"input {position}", (expr,), scalar=True) for position, expr in imported.sizes]
         self._inputs: list[tuple[int, int]] = []
         self._state: list[tuple[int, TensorSource]] = []
+        self._seeds: list[int] = []
         for k, argument in enumerate(imported.arguments):
-            if argument.position is not None:
+            if argument.kind == "seed":
+                self._seeds.append(k)
+            elif argument.position is not None:
                 self._inputs.append((k, argument.position))
             else:
                 self._state.append((k, self._source(argument.target, argument.tensor, state or {})))
@@ -72,9 +75,16 @@ class BoundProgram:
             tensors[k] = _as_tensor(inputs[position], self.call.arguments[k].type.shape)
         for k, source in self._state:
             tensors[k] = source()
+        for k in self._seeds:
+            tensors[k] = draw_seed()
         scalars = [_as_int(inputs[position], position) for position in self._sizes]
         results, symbols = self.call(tensors, scalars)
         return [output(results, symbols) for output in self._outputs]
+
+
+def draw_seed() -> torch.Tensor:
+    """The number that all random numbers of one call come from; torch.manual_seed governs it."""
+    return torch.empty((), dtype=torch.int64, device="cpu").random_()
 
 
 def _as_tensor(value: Any, shape: tuple[Expr, ...]) -> Any:

@@ -20,6 +20,9 @@ from .symbols import SymbolTable
 
 Number = int | float | bool
 
+STATE_STEP = -0x61C8864680B583EB
+"""What the random state grows by for each use: odd, so that all 2^64 states are different."""
+
 
 @dataclass(frozen=True)
 class Tensor:
@@ -61,6 +64,7 @@ class Builder:
         self.results: tuple[ResultType, ...] = ()
         self.list_length: int | None = None
         self._constants: dict[tuple[str, str], Tensor] = {}
+        self._random_state: Tensor | None = None
 
     # Types and maps.
 
@@ -117,6 +121,20 @@ class Builder:
             )
             self._constants[key] = self.emit("constant", [], (), dtype, value=dense)
         return self._constants[key]
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the function has the argument that `random_state` adds."""
+        return self._random_state is not None
+
+    def random_state(self) -> Tensor:
+        """A rank-0 i64 tensor that differs for every use and, being counted on from an argument that is
+        drawn for each call, from call to call."""
+        if self._random_state is None:
+            seed = self.block.add_argument(self.tensor_type((), "i64"), self.location)
+            self._random_state = Tensor(seed, (), "i64")
+        self._random_state = self.add(self._random_state, STATE_STEP)
+        return self._random_state
 
     def dense(self, attribute: ir.Attribute, shape: Sequence[int], dtype: str) -> Tensor:
         """A small literal tensor."""

@@ -35,12 +35,14 @@ class ConvertedFunction:
     arguments: for each L0 argument its L1 position, or the symbolic value of a size.
     returns: for each L0 result its L1 position (`Returned`), or the constant or symbolic value that was
     returned.
+    seeded: the last L1 argument is an i64 rank-0 tensor, a random number to be drawn for each call.
     """
 
     operation: ir.Operation
     symbols: list[SymbolInfo]
     arguments: list[int | Expr]
     returns: list[Any]
+    seeded: bool
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,11 @@ def _type_dims(text: str) -> tuple[int | None, ...]:
 
 def source_place(location: ir.Location) -> str:
     """`file:line` of the code that made an op, the user's own before PyTorch's; empty if it is not known."""
-    frames = re.findall(r'"([^"]+)":(\d+)', str(location))
+    return own_frame(re.findall(r'"([^"]+)":(\d+)', str(location)))
+
+
+def own_frame(frames: Sequence[tuple[str, str]]) -> str:
+    """`file:line` of the first frame outside PyTorch, else of the first one."""
     own = [frame for frame in frames if "/torch/" not in frame[0]]
     return ":".join((own or frames)[0]) if frames else ""
 
@@ -286,6 +292,8 @@ class _Conversion:
         self.function.attributes["arg_attrs"] = ir.ArrayAttr.get(
             [ir.DictAttr.get(_dictionary(self.source, "arg_attrs", position)) for position in kept]
         )
+        if self.builder.seeded:
+            self._describe_seed()
         tensors = [position for position, value in enumerate(self.returns) if isinstance(value, Returned)]
         entries = []
         for position in tensors:
@@ -297,6 +305,12 @@ class _Conversion:
             entries.append(ir.DictAttr.get(entry))
         self.function.attributes["res_attrs"] = ir.ArrayAttr.get(entries)
 
+    def _describe_seed(self) -> None:
+        """The argument that the random numbers come from stands behind all others."""
+        seed = {"luminal.kind": ir.StringAttr.get("input"), "luminal.name": ir.StringAttr.get("random seed")}
+        known = ir.ArrayAttr(self.function.attributes["arg_attrs"])
+        self.function.attributes["arg_attrs"] = ir.ArrayAttr.get([*known, ir.DictAttr.get(seed)])
+
     def discard(self) -> None:
         """Remove the unfinished function."""
         self.function.operation.erase()
@@ -306,7 +320,8 @@ class _Conversion:
         if self.failures:
             self.discard()
             raise ImportFailure(failure_message(self.failures))
-        return ConvertedFunction(self.function.operation, self.symbols.symbols, self.arguments, self.returns)
+        function, symbols = self.function.operation, self.symbols.symbols
+        return ConvertedFunction(function, symbols, self.arguments, self.returns, self.builder.seeded)
 
 
 def failure_message(failures: Sequence[Failure]) -> str:

@@ -14,8 +14,6 @@ from typing import Any, Literal
 
 import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
-from torch_mlir.dialects import torch as torch_dialect
-from torch_mlir.extras.fx_importer import FxImporter
 
 from luminal.errors import ImportFailure
 
@@ -27,8 +25,9 @@ from .conversion import ConvertedFunction, Returned, convert_function
 from .decompositions import decomposition_table, needs_decomposition
 from .graph_cleanup import Mutation, prepare_graph
 from .shape_symbols import ShapeSymbols
+from .torch_importer import import_graph
 
-ArgumentKind = Literal["input", "weight", "buffer"]
+ArgumentKind = Literal["input", "weight", "buffer", "seed"]
 
 
 @dataclass
@@ -37,7 +36,7 @@ class ProgramArgument:
 
     position: index among the caller's flat inputs (kind "input"), else None. tensor: the parameter, buffer
     or lifted constant itself (kinds "weight" and "buffer"); it is never copied. target: its qualified name
-    in the module.
+    in the module. Kind "seed": a random number (i64, rank 0) that the runtime draws for each call.
     """
 
     kind: ArgumentKind
@@ -194,15 +193,13 @@ def _import_graph(
     inputs = [node for node in graph.nodes if node.op == "placeholder"]
     symbols = ShapeSymbols([node.meta.get("val") for node in inputs], ranges)
     context = context or mlir.context()
-    torch_dialect.register_dialect(context)
-    importer = FxImporter(context=context, config_check=False)
     with context, ir.Location.unknown():
-        source = importer.import_stateless_graph(graph, func_name="main").operation
+        imported, source = import_graph(graph, context)
         _annotate(source, inputs, placeholders, symbols)
-        text = str(importer.module) if keep_text else None
+        text = str(imported) if keep_text else None
     converted = convert_function(source)
     targets = list(writes) if writes is not None else None
-    return _describe(importer.module, inputs, placeholders, converted, targets, mutations, symbols, text)
+    return _describe(imported, inputs, placeholders, converted, targets, mutations, symbols, text)
 
 
 def _annotate(
@@ -256,6 +253,8 @@ def _describe(
         at[node.name] = len(arguments)
         name = known.target or node.name
         arguments.append(ProgramArgument(known.kind, name, known.position, known.tensor, known.target))
+    if converted.seeded:
+        arguments.append(ProgramArgument("seed", "random seed"))
     targets = list(writes or [])
     count = len(converted.returns) - len(mutations)
     targets += [None] * (count - len(targets)) + [mutation.target for mutation in mutations]

@@ -10,6 +10,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from luminal.passes.torch_to_luminal.frontend import ImportedProgram, import_exported_program
+from luminal.runtime.binding import draw_seed
 from luminal.runtime.interpreter import run_l1
 
 DYNAMIC = torch.export.Dim.DYNAMIC
@@ -50,7 +51,10 @@ def import_function(
 def interpret(program: ImportedProgram, arguments: Sequence[Any]) -> list[Any]:
     """The program's outputs on these inputs, by the reference interpreter."""
     flat = tree_leaves(arguments)
-    operands = [flat[a.position] if a.position is not None else a.tensor for a in program.arguments]
+    operands = [
+        draw_seed() if a.kind == "seed" else flat[a.position] if a.position is not None else a.tensor
+        for a in program.arguments
+    ]
     results = run_l1(program.module, [_to_numpy(operand) for operand in operands])
     return [output.value if output.result is None else results[output.result] for output in program.outputs]
 
