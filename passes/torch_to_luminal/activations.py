@@ -72,17 +72,24 @@ def convert_softplus(b: Builder, x: Tensor, beta: float, threshold: float) -> Te
 
 
 @converter("torch.aten.log_sigmoid_forward")
-def convert_log_sigmoid(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
-    return _log_sigmoid(b, x), b.full([0], 0, x.dtype)
+def convert_log_sigmoid_forward(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Also gives exp(-|x|), which eager's CPU kernel keeps for the backward."""
+    return convert_log_sigmoid(b, x), in_opmath(b, _decay, x.dtype, x)
 
 
 @converter("torch.aten.log_sigmoid")
-def _log_sigmoid(b: Builder, x: Tensor) -> Tensor:
+def convert_log_sigmoid(b: Builder, x: Tensor) -> Tensor:
+    """min(x, 0) - log1p(exp(-|x|))"""
+
     def compute(b: Builder, x: Tensor) -> Tensor:
-        tail = log1p(b, composite.exp(b, composite.neg(b, composite.absolute(b, x))))
-        return composite.sub(b, composite.minimum(b, x, 0), tail)
+        return composite.sub(b, composite.minimum(b, x, 0), log1p(b, _decay(b, x)))
 
     return in_opmath(b, compute, x.dtype, x)
+
+
+def _decay(b: Builder, x: Tensor) -> Tensor:
+    """exp(-|x|)"""
+    return composite.exp(b, composite.neg(b, composite.absolute(b, x)))
 
 
 def _piecewise(b: Builder, x: Tensor, negative: Callable[[Builder, Tensor], Tensor]) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 from . import composite
 from .builder import Builder, Operand, Tensor
 from .matmul import product_wide
+from .random import dropout
 from .reductions import log_sum_exp
 from .registry import Unsupported, converter
 from .softmax import masked_softmax, softmax
@@ -50,14 +51,17 @@ def attention(
     causal: bool,
     scale: Operand | None,
     grouped: bool = False,
+    drop: float = 0.0,
 ) -> Tensor:
     """softmax(scores) @ value; a row whose mask leaves nothing gives zeros. The probabilities stay in the
-    opmath dtype, as in eager's fused kernel."""
+    opmath dtype, as in eager's fused kernel. `drop`: the probability of dropping one of them."""
     if grouped:
         key, value = (_repeat_heads(b, tensor, query) for tensor in (key, value))
     scores = attention_scores(b, query, key, mask, causal, scale)
     normalize = masked_softmax if mask is not None else softmax
     probabilities = normalize(b, scores, scores.rank - 1)
+    if drop:
+        probabilities = dropout(b, probabilities, drop)[0]
     return b.cast(product_wide(b, probabilities, b.cast(value, probabilities.dtype)), query.dtype)
 
 
@@ -69,11 +73,6 @@ def _repeat_heads(b: Builder, tensor: Tensor, query: Tensor) -> Tensor:
     return b.view(tensor, shape, lambda *dims: [*dims[:-3], dims[-3] // ratio, *dims[-2:]])
 
 
-def _no_dropout(dropout: float) -> None:
-    if dropout:
-        raise Unsupported("attention with dropout")
-
-
 @converter("torch.aten.scaled_dot_product_attention")
 def convert_attention(
     b: Builder,
@@ -81,13 +80,12 @@ def convert_attention(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
-    dropout: float,
+    drop: float,
     causal: bool,
     scale: Operand | None,
     grouped: bool,
 ) -> Tensor:
-    _no_dropout(dropout)
-    return attention(b, query, key, value, mask, causal, scale, grouped)
+    return attention(b, query, key, value, mask, causal, scale, grouped, drop)
 
 
 @converter("torch.aten._scaled_dot_product_flash_attention_for_cpu")
@@ -96,13 +94,14 @@ def convert_flash_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    dropout: float,
+    drop: float,
     causal: bool,
     mask: Tensor | None,
     scale: Operand | None,
 ) -> tuple[Tensor, Tensor]:
     """The second result is the row-wise log of the softmax's denominator, (batch, heads, rows)."""
-    _no_dropout(dropout)
+    if drop:
+        raise Unsupported("attention with dropout, which eager's fused kernel has not either")
     if key.shape[-3] is not query.shape[-3]:
         key, value = (_repeat_heads(b, tensor, query) for tensor in (key, value))
     scores = attention_scores(b, query, key, mask, causal, scale)
@@ -116,18 +115,25 @@ def convert_math_attention(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None,
-    dropout: float,
+    drop: float,
     causal: bool,
-    _dropout_mask: Tensor | None,
+    kept: Tensor | None,
     scale: Operand | None,
     grouped: bool,
 ) -> tuple[Tensor, Tensor]:
-    _no_dropout(dropout)
+    """The second result is the probabilities that were applied, after dropout. A boolean mask is added like
+    a number: the public operator has made it one before it comes here."""
+    if kept is not None:
+        raise Unsupported("a given dropout mask, which PyTorch has for its own tests only")
+    mask = b.cast(mask, query.dtype) if mask is not None else None
     if grouped:
         key, value = (_repeat_heads(b, tensor, query) for tensor in (key, value))
     scores = attention_scores(b, query, key, mask, causal, scale)
-    probabilities = softmax(b, scores, scores.rank - 1)
-    result = attention(b, query, key, value, mask, causal, scale)
+    normalize = masked_softmax if mask is not None else softmax
+    probabilities = normalize(b, scores, scores.rank - 1)
+    if drop:
+        probabilities = dropout(b, probabilities, drop)[0]
+    result = b.cast(product_wide(b, probabilities, b.cast(value, probabilities.dtype)), query.dtype)
     return result, b.cast(probabilities, query.dtype)
 
 
