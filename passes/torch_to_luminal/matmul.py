@@ -16,7 +16,7 @@ from .dtypes import opmath
 from .promotion import in_opmath
 from .registry import Unsupported, converter
 from .shapes import broadcast_shapes, expr
-from .views import reshape
+from .views import reshape, unsqueeze
 
 
 def product_wide(b: Builder, x: Tensor, other: Tensor) -> Tensor:
@@ -155,3 +155,28 @@ def convert_cdist(b: Builder, x: Tensor, other: Tensor, order: float, _mode: int
         return b.sqrt(b.sum_reduce(b.mul(difference, difference), [p.rank - 1]))
 
     return in_opmath(b, compute, x.dtype, left, right)
+
+
+@converter("torch.aten._trilinear")
+def convert_trilinear(
+    b: Builder,
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    new_x: Sequence[int],
+    new_y: Sequence[int],
+    new_z: Sequence[int],
+    summed: Sequence[int],
+    _unroll: int = 1,
+) -> Tensor:
+    """sum_reduce(mul(mul(x, z), y)) of the operands with axes of size one put in at `new_*`: with the two
+    operands of nn.Bilinear multiplied first, what remains is one matrix product with the weight."""
+    rank = x.rank + len(new_x)
+
+    def place(tensor: Tensor, axes: Sequence[int]) -> Tensor:
+        for axis in sorted(axis % rank for axis in axes):
+            tensor = unsqueeze(b, tensor, axis)
+        return b.cast(tensor, opmath(x.dtype))
+
+    product = b.mul(b.mul(place(x, new_x), place(z, new_z)), place(y, new_y))
+    return b.cast(b.sum_reduce(product, sorted({axis % rank for axis in summed})), x.dtype)

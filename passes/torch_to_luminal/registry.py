@@ -37,6 +37,7 @@ FAMILIES = (
     "convolution",
     "creation",
     "division",
+    "embedding_bags",
     "extremes",
     "histograms",
     "indexing",
@@ -56,6 +57,8 @@ FAMILIES = (
     "softmax",
     "sorting",
     "transcendental",
+    "transformer",
+    "triangles",
     "views",
 )
 
