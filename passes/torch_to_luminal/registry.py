@@ -31,6 +31,7 @@ CONVERTERS: dict[str, Converter] = {}
 FAMILIES = (
     "activations",
     "attention",
+    "bessel",
     "bitwise",
     "casts",
     "comparisons",
@@ -56,6 +57,7 @@ FAMILIES = (
     "scatters",
     "softmax",
     "sorting",
+    "special_functions",
     "transcendental",
     "transformer",
     "triangles",
