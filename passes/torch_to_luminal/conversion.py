@@ -165,7 +165,7 @@ def source_place(location: ir.Location) -> str:
 
 def own_frame(frames: Sequence[tuple[str, str]]) -> str:
     """`file:line` of the first frame outside PyTorch, else of the first one."""
-    own = [frame for frame in frames if "/torch/" not in frame[0]]
+    own = [frame for frame in frames if "/torch/" not in frame[0] and frame[0][:1] != "<"]
     return ":".join((own or frames)[0]) if frames else ""
 
 

@@ -294,7 +294,9 @@ def _find_views(
         for node in inputs
         if node.name in at and isinstance(node.meta.get("val"), torch.Tensor)
     }
-    returned = inputs[0].graph.output_node().args[0] if inputs else ()
+    if not owners:
+        return
+    returned = inputs[0].graph.output_node().args[0]
     assert isinstance(returned, (tuple, list))
     nodes = [node for node, shown in zip(returned, visible, strict=True) if shown]
     for node, output in zip(nodes, outputs, strict=True):

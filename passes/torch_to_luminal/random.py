@@ -224,6 +224,29 @@ def convert_exponential(b: Builder, x: Tensor, rate: float = 1.0, *_: Any) -> Te
     return b.cast(b.mul(exponential(b, x.shape, x.dtype), 1 / rate), x.dtype)
 
 
+@converter("torch.aten.log_normal")
+def convert_log_normal(b: Builder, x: Tensor, mean: float = 1.0, std: float = 2.0, *_: Any) -> Tensor:
+    values = b.add(b.mul(normal(b, x.shape, x.dtype), std), mean)
+    return b.cast(composite.exp(b, values), x.dtype)
+
+
+@converter("torch.aten.cauchy")
+def convert_cauchy(b: Builder, x: Tensor, median: float = 0.0, sigma: float = 1.0, *_: Any) -> Tensor:
+    angle = b.mul(b.add(uniform(b, x.shape, x.dtype), -0.5), math.pi)
+    ratio = composite.div(b, b.sin(angle), composite.cos(b, angle))
+    return b.cast(b.add(b.mul(ratio, sigma), median), x.dtype)
+
+
+@converter("torch.aten.geometric")
+def convert_geometric(b: Builder, x: Tensor, p: float, *_: Any) -> Tensor:
+    """How many trials until the first success: the first whole number not below an exponential value."""
+    if not 0 < p < 1:
+        raise Unsupported(f"geometric with probability {p}")
+    wide = "f64" if x.dtype == "f64" else "f32"
+    trials = composite.ceil(b, b.mul(exponential(b, x.shape, wide), -1 / math.log1p(-p)))
+    return b.cast(trials, x.dtype)
+
+
 @converter("torch.aten.multinomial")
 def convert_multinomial(b: Builder, p: Tensor, count: Size, replacement: bool, *_: Any) -> Tensor:
     """The largest p / e with exponential e: the first of several exponential clocks to ring."""
@@ -261,11 +284,47 @@ def convert_feature_dropout(b: Builder, x: Tensor, p: float, train: bool) -> Ten
     """Whole channels: one decision for each of the first two axes' elements."""
     if not train or not p:
         return x
-    return dropout(b, x, p, [size if axis < 2 else expr(1) for axis, size in enumerate(x.shape)])[0]
+    return dropout(b, x, p, _channels(x))[0]
 
 
-@converter("torch.aten.alpha_dropout", "torch.aten.feature_alpha_dropout")
+def _channels(x: Tensor) -> list[Expr]:
+    """The shape of a mask with one element for each of the first two axes'."""
+    return [size if axis < 2 else expr(1) for axis, size in enumerate(x.shape)]
+
+
+_ALPHA = 1.7580993408473766  # -selu(-inf)
+
+
+def _alpha_dropout(b: Builder, x: Tensor, p: float, shape: Sequence[Expr]) -> Tensor:
+    """Dropped elements become -alpha; then a linear function restores mean and variance."""
+    if p == 1:
+        return b.mul(x, 0)
+    scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+
+    def compute(b: Builder, x: Tensor, kept: Tensor) -> Tensor:
+        offset = b.add(b.mul(b.add(kept, -1), _ALPHA * scale), _ALPHA * scale * p)
+        return b.add(b.mul(x, b.mul(kept, scale)), offset)
+
+    return in_opmath(b, compute, x.dtype, x, coin(b, shape, 1 - p))
+
+
+@converter("torch.aten.alpha_dropout")
 def convert_alpha_dropout(b: Builder, x: Tensor, p: float, train: bool) -> Tensor:
-    if train and p:
-        raise Unsupported("alpha dropout in training mode; torch.compile breaks it up")
-    return x
+    return _alpha_dropout(b, x, p, x.shape) if train and p else x
+
+
+@converter("torch.aten.feature_alpha_dropout")
+def convert_feature_alpha_dropout(b: Builder, x: Tensor, p: float, train: bool) -> Tensor:
+    return _alpha_dropout(b, x, p, _channels(x)) if train and p else x
+
+
+@converter("torch.aten.rrelu_with_noise_functional")
+def convert_random_leaky_relu(
+    b: Builder, x: Tensor, noise: Tensor, low: float, high: float, train: bool, *_: Any
+) -> tuple[Tensor, Tensor]:
+    """A slope between `low` and `high` for each element that is not positive; also the slopes."""
+    if not train:
+        return composite.select(b, b.less_than(0, x), x, b.mul(x, (low + high) / 2)), noise
+    slope = b.cast(b.add(b.mul(uniform(b, x.shape, x.dtype), high - low), low), x.dtype)
+    slope = composite.select(b, composite.le(b, x, 0), slope, 1)
+    return b.mul(x, slope), slope

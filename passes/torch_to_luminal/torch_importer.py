@@ -59,10 +59,17 @@ def import_graph(graph: fx.Graph, context: ir.Context) -> tuple[ir.Module, ir.Op
         function = importer.import_stateless_graph(graph, func_name="main").operation
     except Exception as error:
         name = str(seen[-1].target) if seen else "the program's inputs or results"
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = _reason(seen[-1], error) if seen else f"torch-mlir's importer fails on {error}"
         place = own_frame(_frames(seen[-1])) if seen else ""
         raise ImportFailure(failure_message([Failure(name, place, reason)])) from error
     return importer.module, function
+
+
+def _reason(node: fx.Node, error: Exception) -> str:
+    if isinstance(node.target, torch._ops.HigherOrderOperator):
+        return "no converter"
+    detail = str(error).splitlines()[0] if str(error) else ""
+    return f"torch-mlir's importer fails: {type(error).__name__}: {detail}"
 
 
 def _frames(node: fx.Node) -> list[tuple[str, str]]:

@@ -170,6 +170,29 @@ def test_parameters_of_distributions():
     assert distance(exponential, lambda v: 1 - torch.exp(-4 * v)) < 2.2
 
 
+def test_further_distributions():
+    def draw(x):
+        return x.clone().log_normal_(0, 0.5), x.clone().cauchy_(1, 2), x.clone().geometric_(0.3)
+
+    log_normal, cauchy, geometric = compiled(draw)(torch.zeros(SHAPE))
+    assert distance(log_normal, lambda v: (1 + torch.erf(v.log() / 0.5 / math.sqrt(2))) / 2) < 2.2
+    assert distance(cauchy, lambda v: torch.atan((v - 1) / 2) / math.pi + 0.5) < 2.2
+    close(geometric, 1 / 0.3, 0.7 / 0.09, (0.7 / 0.09) ** 2 * (9 + 0.09 / 0.7))
+    assert geometric.min() == 1
+
+
+def test_random_slopes_of_leaky_relu():
+    run = compiled(lambda x: F.rrelu(x, 0.1, 0.3, training=True))
+    y = run(torch.full(SHAPE, -1.0))
+    close(-y, 0.2, 0.04 / 12, 0.0016 / 80)
+    assert torch.equal(run(torch.ones(5)), torch.ones(5))
+
+
+def test_programs_without_inputs():
+    run = compiled(lambda: torch.rand(3))
+    assert not torch.equal(run(), run())
+
+
 @pytest.mark.parametrize("replacement", [False, True])
 def test_multinomial(replacement: bool):
     weights = torch.tensor([[1.0, 0.0, 3.0, 4.0]]).expand(2000, 4).contiguous()
@@ -200,6 +223,14 @@ def test_other_dropouts(layer: nn.Module):
         return close(torch.where(y > 0, 1.0, 0.0), 0.7, 0.21, 0.7 * 0.3**4 + 0.3 * 0.7**4)
     channels = y.flatten(2)
     assert (channels == channels[..., :1]).all() and set(y.unique().tolist()) == {0.0, 2.0}
+
+
+def test_alpha_dropout_of_an_exported_program():
+    for function, last in ((F.alpha_dropout, 30), (F.feature_alpha_dropout, 1)):
+        model = luminal.compile(lambda x, f=function: f(x, 0.3, True), (torch.zeros(50, 40, 30),))
+        y = model(torch.randn(50, 40, 30)[..., :1].expand(50, 40, 30).contiguous())
+        assert abs(y.mean()) < 0.12 and abs(y.var() - 1) < 0.15
+        assert torch.unique(y[0, 0]).numel() <= min(last, 2)
 
 
 def test_modules_and_attention_in_training():
