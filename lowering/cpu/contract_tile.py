@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dialects.symbolic import ZERO, Expr
+from ...dialects.symbolic import ZERO, DimVar, Expr, minimum
 from .contract_address import (
     Columns,
     Rows,
@@ -29,6 +29,11 @@ from .index import scalar_index
 
 DOT_COLUMNS = 4
 """Columns that `emit_dot_tile` accumulates at once."""
+
+SUMMED = 128
+"""Length of k that `emit_tile` sums in registers before it adds to the sums in memory."""
+
+_BLOCK = 4_000_010
 
 
 @dataclass(frozen=True)
@@ -57,18 +62,56 @@ def multiply_add(scope: Scope, a: str, b: str, c: str, element: str, lanes: int)
 
 
 def emit_tile(scope: Scope, lhs: Rows, rhs: Columns, shape: TileShape, depth: Expr, result: str) -> None:
-    """Stores a tile's sums, row by row without gaps, at `result`; `depth` is the number of k."""
+    """Stores a tile's sums, row by row without gaps, at `result`; `depth` is the number of k.
+
+    A long k is summed in blocks of SUMMED, and the blocks' sums are added up: rounding errors grow with the
+    length of the chains of additions, which is SUMMED and the number of blocks instead of k.
+    """
     element = COMPUTE[lhs.dtype]
-    sums: Sequence[str] = [scope.kernel.constant(element, 0, shape.lanes)] * (shape.rows * shape.vectors)
-    whole = depth - depth % shape.unroll
-    start, middle, end = (scalar_index(scope, bound) for bound in (ZERO, whole, depth))
-    if whole is not ZERO:
-        sums = _column_lanes(scope, lhs, rhs, shape, (start, middle, shape.unroll), sums)
-    if whole is not depth:
-        sums = _column_lanes(scope, lhs, rhs, shape, (middle, end, 1), sums)
+    zeros = [scope.kernel.constant(element, 0, shape.lanes)] * (shape.rows * shape.vectors)
+    longest = depth.bounds()[1]
+    if element not in ("f32", "f64") or (longest is not None and longest <= 2 * SUMMED):
+        sums = _depth_range(scope, lhs, rhs, shape, (ZERO, depth), zeros)
+        _store_sums(scope, sums, shape, element, result)
+        return
+    _store_sums(scope, zeros, shape, element, result)
+    constant = scope.kernel.index_constant
+    block = scope.loop(constant(0), scalar_index(scope, depth), constant(SUMMED))
+    number = DimVar(_BLOCK, None)
+    block.bind(number, block.index)
+    sums = _depth_range(block, lhs, rhs, shape, (number, minimum(number + SUMMED, depth)), zeros)
+    kind = type_text(element, shape.lanes)
+    for position, value in enumerate(sums):
+        address = offset_pointer(block, result, position * shape.lanes, element)
+        before = load_element(block, address, element, shape.lanes)
+        total = block.assign(f"arith.addf {before}, {value} : {kind}")
+        store_element(block, total, address, element, shape.lanes)
+    block.close_loop()
+
+
+def _store_sums(scope: Scope, sums: Sequence[str], shape: TileShape, element: str, result: str) -> None:
     for position, value in enumerate(sums):
         address = offset_pointer(scope, result, position * shape.lanes, element)
         store_element(scope, value, address, element, shape.lanes)
+
+
+def _depth_range(
+    scope: Scope,
+    lhs: Rows,
+    rhs: Columns,
+    shape: TileShape,
+    bounds: tuple[Expr, Expr],
+    sums: Sequence[str],
+) -> Sequence[str]:
+    """The sums after k in [bounds[0], bounds[1])."""
+    lower, upper = bounds
+    whole = upper - (upper - lower) % shape.unroll
+    start, middle, end = (scalar_index(scope, bound) for bound in (lower, whole, upper))
+    if whole is not lower:
+        sums = _column_lanes(scope, lhs, rhs, shape, (start, middle, shape.unroll), sums)
+    if whole is not upper:
+        sums = _column_lanes(scope, lhs, rhs, shape, (middle, end, 1), sums)
+    return sums
 
 
 def _column_lanes(
@@ -122,12 +165,23 @@ def emit_dot_tile(
     start, middle, end = (scalar_index(group, bound) for bound in (ZERO, whole, depth))
     sums = [group.kernel.constant(element, 0)] * count
     if whole is not ZERO:
+        stride = SUMMED * shape.lanes
+        block = group.loop(start, middle, constant(stride), [(value, element) for value in sums])
+        following = block.assign(f"arith.addi {block.index}, {constant(stride)} : i64")
+        stop = block.assign(f"arith.minsi {following}, {middle} : i64")
         zero = group.kernel.constant(element, 0, shape.lanes)
-        body = group.loop(
-            start, middle, constant(shape.lanes), [(zero, type_text(element, shape.lanes))] * count
+        body = block.loop(
+            block.index, stop, constant(shape.lanes), [(zero, type_text(element, shape.lanes))] * count
         )
-        sums = _dot_step(body, lhs, starts, shape.rows, rhs.dtype, shape.lanes)
-        sums = [_horizontal(group, value, element, shape.lanes) for value in sums]
+        lanes = _dot_step(body, lhs, starts, shape.rows, rhs.dtype, shape.lanes)
+        add = "addf" if element in ("f32", "f64") else "addi"
+        totals = [
+            block.assign(
+                f"arith.{add} {before}, {_horizontal(block, value, element, shape.lanes)} : {element}"
+            )
+            for before, value in zip(block.arguments, lanes, strict=True)
+        ]
+        sums = block.close_loop(totals)
     if whole is not depth:
         body = group.loop(middle, end, constant(1), [(value, element) for value in sums])
         sums = _dot_step(body, lhs, starts, shape.rows, rhs.dtype, 0)

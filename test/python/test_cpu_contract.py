@@ -339,3 +339,18 @@ def test_infinities_and_nan_stay_in_their_columns() -> None:
     assert np.isnan(out[:, 7]).all() and np.isinf(out[:, 39]).all()
     rest = np.delete(out, [7, 39], axis=1)
     assert np.isfinite(rest).all()
+
+
+@pytest.mark.parametrize("packed", [None, 32])
+@pytest.mark.parametrize("rows", [1, 7])
+@pytest.mark.parametrize("depth", [65536, 65536 + 77])
+def test_long_sums_keep_their_accuracy(packed: int | None, rows: int, depth: int) -> None:
+    """Added one by one in f32, this many tenths are off by 1e-4 of their sum."""
+    case = matmul(rows, 40, depth, packed=packed)
+    compiled = compile_contraction(case)
+    ones = aligned(np.ones((rows, depth), np.float32), 4)
+    tenths = np.full((40, depth), 0.1, np.float32)
+    rhs = aligned(pack_panels(tenths.reshape(-1, depth), packed) if packed else tenths, 4)
+    out = aligned(np.zeros((rows, 40), np.float32), 4)
+    run_kernel(compiled, [ones, rhs], out, (), 2, {})
+    np.testing.assert_allclose(out, np.float64(np.float32(0.1)) * depth, rtol=1e-5)
