@@ -7,8 +7,8 @@ from typing import Any
 
 from . import composite
 from .builder import Builder, Operand, Tensor
+from .dropouts import dropout
 from .matmul import product_wide
-from .random import dropout
 from .reductions import log_sum_exp
 from .registry import Unsupported, converter
 from .softmax import masked_softmax, softmax

@@ -38,6 +38,7 @@ FAMILIES = (
     "convolution",
     "creation",
     "division",
+    "dropouts",
     "embedding_bags",
     "extremes",
     "histograms",

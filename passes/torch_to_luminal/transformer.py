@@ -24,7 +24,8 @@ def masked(b: Builder, scores: Tensor, mask: Tensor, kind: int | None) -> Tensor
     """-inf where the mask (made boolean) is true. Kinds: (rows, columns), (batch, columns), or whole."""
     hidden = b.cast(mask, "i1")
     if kind == _PADDING_MASK and hidden.rank == 2:
-        shape = (hidden.shape[0], *[1] * (scores.rank - 2), hidden.shape[1])
+        ones = [expr(1)] * (scores.rank - 2)
+        shape = [hidden.shape[0], *ones, hidden.shape[1]]
         hidden = b.view(hidden, shape, lambda *c: [c[0], c[-1]])
     elif kind not in (None, _SOURCE_MASK, _PADDING_MASK, _WHOLE_MASK):
         raise Unsupported(f"attention with mask_type {kind}")
