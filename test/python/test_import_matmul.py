@@ -115,11 +115,6 @@ def test_attention_rows_without_keys_are_zero() -> None:
     )
 
 
-def test_attention_dropout_is_refused() -> None:
-    with pytest.raises(ImportFailure, match="dropout"):
-        import_function(lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.5), randn(1, 1, 2, 4))
-
-
 def test_embedding() -> None:
     def function(i: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return F.embedding(i, w), F.embedding(i.int(), w, padding_idx=0)

@@ -17,6 +17,7 @@ from torch import nn
 import luminal
 from luminal.errors import ImportFailure
 from luminal.passes.torch_to_luminal.builder import STATE_STEP
+from luminal.runtime.binding import draw_seed
 from luminal.runtime.interpreter import run_l1
 
 SHAPE = (256, 256)
@@ -64,17 +65,32 @@ def squares(i: int, key: int) -> int:
     return (x * x + z & MASK) >> 32
 
 
+def published(seed: int, number: int, count: int) -> list[float]:
+    """What torch.rand gives as use `number` of the seed."""
+    state = seed + (number + 1) * STATE_STEP & MASK
+    high, low = squares(state, 0x548C9DECBCE65297), squares(state, 0xC58EFD154CE32F6D)
+    key = high << 32 | low | 1
+    return [(squares(i, key) >> 8) / 2**24 for i in range(count)]
+
+
 def test_bits_are_those_of_the_published_generator():
     program = import_function(lambda x: (torch.rand_like(x), torch.rand_like(x)), torch.zeros(3, 5))
     assert program.arguments[-1].kind == "seed"
     seed = 0x0123456789ABCDEF
     got = run_l1(program.module, [np.zeros((3, 5), np.float32), np.array(seed)][-len(program.arguments) :])
     for number, values in enumerate(got):
-        state = seed + (number + 1) * STATE_STEP & MASK
-        high, low = squares(state, 0x548C9DECBCE65297), squares(state, 0xC58EFD154CE32F6D)
-        key = high << 32 | low | 1
-        expected = [(squares(i, key) >> 8) / 2**24 for i in range(15)]
-        assert values.flatten().tolist() == expected
+        assert values.flatten().tolist() == published(seed, number, 15)
+
+
+def test_compiled_bits():
+    run = compiled(lambda x: (torch.rand_like(x), torch.rand_like(x)))
+    run(torch.zeros(300))
+    torch.manual_seed(7)
+    got = run(torch.zeros(300))
+    torch.manual_seed(7)
+    seed = draw_seed().item()
+    for number, values in enumerate(got):
+        assert values.tolist() == published(seed, number, 300)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
