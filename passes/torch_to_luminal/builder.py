@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from ...dialects import symbolic
 from ...dialects.mlir import ir
-from ...dialects.symbolic import Expr
+from ...dialects.symbolic import Expr, Sym
 from . import dtypes
 from .registry import Unsupported
 from .shapes import broadcast_shapes, expr
-from .symbols import SymbolTable
+from .symbols import FixedSize, SymbolTable
 
 Number = int | float | bool
 
@@ -106,6 +106,13 @@ class Builder:
                 raise Unsupported(f"needs an integer that is known when compiling, got {value}")
             return value.value
         return int(value)
+
+    def require(self, size: Expr, value: int) -> None:
+        """`size` has to be `value`, as eager checks; a symbol is replaced by the value everywhere."""
+        if isinstance(size, Sym) and self.symbols.symbols[size.index].rule is None:
+            raise FixedSize(size.index, value)
+        if size is not expr(value):
+            raise Unsupported(f"a size has to be {value}, and it is {size}")
 
     # Leaves.
 

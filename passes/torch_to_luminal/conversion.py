@@ -9,7 +9,7 @@ argument is a symbol of its own). `!torch.float` arguments become rank-0 f64 ten
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from ...dialects.types import SymbolInfo, set_symbols
 from .builder import Builder, ResultType, Tensor
 from .dtypes import from_torch_spelling
 from .registry import Unsupported, load_converters
-from .symbols import SymbolTable
+from .symbols import FixedSize, SymbolTable
 
 _VTENSOR = re.compile(r"!torch\.v?tensor<\[([^\]]*)\],\s*([\w<>]+)>")
 _UNBOUNDED = 2**62
@@ -77,6 +77,19 @@ class _Signature:
     dims: dict[ir.Value, list[Expr]] = field(default_factory=dict)
     sizes: dict[ir.Value, Expr] = field(default_factory=dict)
 
+    def with_fixed(self, values: Mapping[int, int]) -> _Signature:
+        """The same with some symbols replaced by their only values, so that the types of the arguments say
+        them. The symbols keep their places in the list."""
+        replaced: dict[symbolic.Atom, Expr] = {
+            self.symbols[k].sym: symbolic.const(value) for k, value in values.items()
+        }
+        symbols = list(self.symbols)
+        for k, value in values.items():
+            symbols[k] = SymbolInfo(k, value, value, str(value))
+        dims = {key: [dim.substitute(replaced) for dim in found] for key, found in self.dims.items()}
+        sizes = {key: size.substitute(replaced) for key, size in self.sizes.items()}
+        return _Signature(symbols, self.names, dims, sizes)
+
 
 def convert_function(source: ir.Operation) -> ConvertedFunction:
     """Replace one `func.func` over torch types by its luminal form, in place. ImportFailure lists what
@@ -84,6 +97,10 @@ def convert_function(source: ir.Operation) -> ConvertedFunction:
     with source.context, ir.Location.unknown():
         signature = _read_signature(source)
         conversion = _Conversion(source, signature, signature.symbols)
+        while conversion.fixed:
+            conversion.discard()
+            signature = signature.with_fixed(conversion.fixed)
+            conversion = _Conversion(source, signature, signature.symbols)
         if len(conversion.symbols.symbols) > len(signature.symbols):
             conversion.discard()
             conversion = _Conversion(source, signature, conversion.symbols.symbols)
@@ -177,6 +194,7 @@ class _Conversion:
         self.symbols = SymbolTable(symbols)
         self.values: dict[ir.Value, Any] = dict(signature.sizes)
         self.failures: list[Failure] = []
+        self.fixed: dict[int, int] = {}
         self.arguments: list[int | Expr] = []
         self.returns: list[Any] = []
         self.results: list[Tensor] = []
@@ -239,6 +257,9 @@ class _Conversion:
             results = self._results(name, operation, operands)
         except Unsupported as error:
             self._fail(name, operation.location, str(error))
+            results = [_MISSING] * len(operation.results)
+        except FixedSize as error:
+            self.fixed[error.symbol] = error.value
             results = [_MISSING] * len(operation.results)
         for value, result in zip(operation.results, results, strict=True):
             self.values[value] = result

@@ -100,9 +100,15 @@ def _arange(b: Builder, start: Operand, end: Operand, step: Operand) -> Tensor:
         raise Unsupported("arange with a bound computed by the program")
     if not any(isinstance(bound, float) for bound in (start, end, step)):
         first, last, stride = expr(start), expr(end), expr(step)  # type: ignore[arg-type]
-        if not stride.is_const or stride.value == 0:
-            raise Unsupported(f"arange with step {stride}")
+        if not stride.is_const:
+            count = (last - first) // stride
+            positive = all((size.bounds()[0] or 0) > 0 for size in (stride, count + 1))
+            if not positive or count * stride is not last - first:
+                raise Unsupported(f"arange from {first} to {last} with step {stride}")
+            return b.cast(b.iota([count], lambda i: first + i * stride), dtype)
         amount = stride.value
+        if amount == 0:
+            raise Unsupported("arange with step 0")
         span = last - first if amount > 0 else first - last
         length = maximum((span + (abs(amount) - 1)) // abs(amount), 0)
         return b.cast(b.iota([length], lambda i: first + i * amount), dtype)

@@ -16,6 +16,14 @@ from ...dialects.types import SymbolInfo, rule_of, scalar_type, tensor_type
 from .registry import Unsupported
 
 
+class FixedSize(Exception):
+    """A symbol turns out to have only one value: an op needs that size, and torch's trace does not say so."""
+
+    def __init__(self, symbol: int, value: int) -> None:
+        super().__init__(f"s{symbol} is {value}")
+        self.symbol, self.value = symbol, value
+
+
 class SymbolTable:
     """The symbols in order of position; grows by derived ones. Use inside `with context`."""
 

@@ -132,6 +132,7 @@ def convert_encoder_layer(
     *rest: Any,
 ) -> Tensor:
     """Attention and a feed-forward network, each with a residual and a layer norm before or after it."""
+    b.require(source.shape[-1], width)
     first, second, (up, up_bias), (down, down_bias) = (tuple(rest[k : k + 2]) for k in range(0, 8, 2))
     mask, mask_kind = (*rest[8:], None, None)[:2]
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from import_check import DYNAMIC, INF, NAN, check, import_function, randn
 from torch import nn
 
-from luminal.errors import ImportFailure
+from luminal.errors import ImportFailure, InputError
 
 aten = torch.ops.aten
 WIDTH, HEADS = 8, 2
@@ -94,6 +94,29 @@ def test_modules_on_the_fast_path():
         run = torch.compile(lambda x: attention(x, x, x, average_attn_weights=False), backend="luminal")
         for ours, theirs in zip(run(x), attention(x, x, x, average_attn_weights=False), strict=True):
             torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_sizes_that_torch_leaves_open_are_fixed():
+    """The trace of the fused layer does not say that its input has the width of the weights."""
+    model = nn.TransformerEncoderLayer(WIDTH, HEADS, 16, batch_first=True).eval()
+    torch._dynamo.reset()
+    run = torch.compile(model, backend="luminal", dynamic=True)
+    with torch.no_grad():
+        for shape in ((2, 5, WIDTH), (3, 4, WIDTH)):
+            x = randn(*shape)
+            torch.testing.assert_close(run(x), model(x), rtol=1e-4, atol=1e-5)
+        with pytest.raises(InputError, match="expected 8"):
+            run(randn(2, 5, WIDTH + 2))
+
+
+def test_regular_bags_of_any_size():
+    layer = nn.EmbeddingBag(6, 3, mode="mean")
+    torch._dynamo.reset()
+    run = torch.compile(layer, backend="luminal", dynamic=True)
+    with torch.no_grad():
+        for shape in ((2, 3), (7, 5)):
+            indices = torch.arange(shape[0] * shape[1]).view(shape) % 6
+            torch.testing.assert_close(run(indices), layer(indices))
 
 
 INDICES = torch.tensor([1, 2, 2, 4, 5, 1, 0])
