@@ -44,10 +44,13 @@ def needs_decomposition(graph: torch.fx.Graph) -> bool:
 
     Retracing a large model takes seconds; a graph for which this is False imports as it is.
     """
-    return any(_needs_decomposition(node) for node in graph.nodes if node.op == "call_function")
+    return any(needs_decomposition_of(node) for node in graph.nodes)
 
 
-def _needs_decomposition(node: torch.fx.Node) -> bool:
+def needs_decomposition_of(node: torch.fx.Node) -> bool:
+    """Whether this node makes `needs_decomposition` say so."""
+    if node.op != "call_function":
+        return False
     if not isinstance(node.target, torch._ops.OpOverload):
         return getattr(node.target, "__module__", None) != "_operator"
     if is_assertion(node):

@@ -8,6 +8,7 @@ into luminal (L1). No tensor of more than one element ever becomes a literal.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,11 +23,13 @@ from ...dialects.mlir import ir
 from ...dialects.symbolic import Expr, as_expr
 from ...dialects.types import SymbolInfo
 from .conversion import ConvertedFunction, Returned, convert_function
-from .decompositions import decomposition_table, needs_decomposition
+from .decompositions import decomposition_table, needs_decomposition, needs_decomposition_of
+from .functionalize import NotFunctional, functional_graph
 from .graph_cleanup import Mutation, prepare_graph
 from .shape_symbols import ShapeSymbols
 from .torch_importer import import_graph
 
+_LOG = logging.getLogger(__name__)
 ArgumentKind = Literal["input", "weight", "buffer", "seed"]
 
 
@@ -107,10 +110,17 @@ def import_exported_program(
     program: torch.export.ExportedProgram, *, context: ir.Context | None = None, keep_text: bool = False
 ) -> ImportedProgram:
     """Import what `torch.export.export` returned. Raises ImportFailure listing all that can't be imported."""
+    module, written = program.graph_module, []
     if needs_decomposition(program.graph):
-        program = program.run_decompositions(decomposition_table())
+        found = _without_mutation(program)
+        if found is None:
+            program = program.run_decompositions(decomposition_table())
+            module = program.graph_module
+        else:
+            module, written = found
     signature = program.graph_signature
     mutated = set(signature.buffers_to_mutate.values())
+    mutated |= {signature.inputs_to_buffers[name] for name in written if name in signature.inputs_to_buffers}
     placeholders: dict[str, _Placeholder] = {}
     position = 0
     for spec in signature.input_specs:
@@ -140,7 +150,28 @@ def import_exported_program(
         if isinstance(spec.arg, ConstantArgument)
     }
     ranges = program.range_constraints
-    return _import_graph(program.graph_module, placeholders, writes, fixed, ranges, context, keep_text)
+    return _import_graph(module, placeholders, writes, fixed, ranges, context, keep_text)
+
+
+def _without_mutation(program: torch.export.ExportedProgram) -> tuple[torch.fx.GraphModule, list[str]] | None:
+    """The program's graph with in-place ops rewritten, and the placeholders it writes to; None if it must be
+    traced again."""
+    writable = {InputKind.USER_INPUT, InputKind.BUFFER}
+    names = {spec.arg.name for spec in program.graph_signature.input_specs if spec.kind in writable}
+    if any(spec.kind != OutputKind.USER_OUTPUT for spec in program.graph_signature.output_specs):
+        return None
+    try:
+        graph, written = functional_graph(program.graph, names)
+    except NotFunctional as reason:
+        _LOG.debug("tracing the program again: %s", reason)
+        return None
+    # The only in-place ops left are the copies to the placeholders, at the end.
+    kept = [node for node in graph.nodes if node.target is not torch.ops.aten.copy_.default]
+    rest = {str(node.target) for node in kept if needs_decomposition_of(node)}
+    if rest:
+        _LOG.debug("tracing the program again to decompose %s", ", ".join(sorted(rest)))
+        return None
+    return torch.fx.GraphModule(program.graph_module, graph), written
 
 
 def _state(program: torch.export.ExportedProgram, target: str) -> torch.Tensor:

@@ -20,6 +20,7 @@ place at once.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -83,6 +84,7 @@ def converter(*names: str) -> Callable[[Converter], Converter]:
     return register
 
 
+@functools.cache
 def load_converters() -> dict[str, Converter]:
     """Import every family once and return the filled table."""
     for family in FAMILIES:
