@@ -7,6 +7,7 @@ inputs.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def luminal_backend(
 def _guard_overlap(
     module: torch.fx.GraphModule, run: Callable[..., Any], written: Sequence[int]
 ) -> Callable[..., Any]:
-    """`run`, or the graph in eager mode when a written input overlaps another one.
+    """`run`, or the graph in eager mode, with a warning, when a written input overlaps another one.
 
     The graph was made functional for independent inputs and Dynamo does not guard on that: the compiled
     code would miss what a write does to the other input.
@@ -66,7 +67,14 @@ def _guard_overlap(
         ]
         for k in written:
             start, stop = spans[k]
-            if any(j != k and a < stop and start < b for j, (a, b) in enumerate(spans)):
+            other = next((j for j, (a, b) in enumerate(spans) if j != k and a < stop and start < b), None)
+            if other is not None:
+                warnings.warn(
+                    f"luminal: this call runs in torch eager: the model writes to its input {k}, whose "
+                    f"memory overlaps input {other}; pass tensors that share no memory (clone one)",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
                 return module(*inputs)
         return run(*inputs)
 

@@ -35,7 +35,8 @@ class CompileOptions:
         `CompiledModel.refresh_weights` after those. `torch.compile` leaves this off unless it is given.
     outline: compile repeated layers once.
     disable_rules: families of rewrite rules to leave out, to find one that is at fault.
-    cache: keep object code on disk, in `LUMINAL_CACHE_DIR`, else the user's cache directory.
+    cache: keep object code on disk, in `LUMINAL_CACHE_DIR`, else the user's cache directory; at most
+        `LUMINAL_CACHE_BYTES` (512 MiB unless set), those used longest ago go first.
     progress: True shows compile stages on stderr; a function is called with each stage's name and its
         seconds, None as it begins.
     """

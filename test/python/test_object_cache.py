@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,3 +130,23 @@ def test_other_ops_are_refused_by_name() -> None:
         module = ir.Module.parse('"other.op"() : () -> ()')
         with pytest.raises(LoweringError, match="'other.op' has no lowering to the CPU"):
             compile_module(module.body.operations)
+
+
+def test_files_used_longest_ago_are_removed(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_products(16, 24, 40)
+    oldest, middle, newest = files(fresh_cache)
+    for age, file in ((300, oldest), (200, middle), (100, newest)):
+        os.utime(file, (1_000_000 - age, 1_000_000 - age))
+    cache.clear_memory()
+    key = oldest.stem
+    assert cache.ObjectCache(fresh_cache).get(key)[1] == "disk"  # which makes it the newest
+    kept = oldest.stat().st_size + newest.stat().st_size
+    assert cache.prune(fresh_cache, kept) == 1
+    assert files(fresh_cache) == sorted([oldest, newest])
+    monkeypatch.setenv("LUMINAL_CACHE_BYTES", "0")
+    cache.clear_memory()
+    compile_products(56)
+    assert files(fresh_cache) == []
+    monkeypatch.setenv("LUMINAL_CACHE_BYTES", "10M")
+    with pytest.raises(RuntimeFailure, match="LUMINAL_CACHE_BYTES must be a number of bytes, not '10M'"):
+        compile_products(56)
