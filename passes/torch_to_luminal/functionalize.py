@@ -21,11 +21,20 @@ import torch
 from torch import fx
 
 from .graph_cleanup import is_assertion
+from .in_place import (
+    NotFunctional,
+    fake_value,
+    functional_form,
+    list_source,
+    may_alias,
+    mutates,
+    same_layout,
+    same_sizes,
+    storage_of,
+    storage_of_node,
+    written_operand,
+)
 from .view_inverses import ViewCall, aten, emit, sizes_of, write_through
-
-
-class NotFunctional(Exception):
-    """This graph's mutations can't be expressed; the message says why."""
 
 
 @dataclass
@@ -71,7 +80,7 @@ class _Functionalizer:
         for node in graph.nodes:
             self._join(node)
         self._written: set[int | None] = {
-            self._memory(_written_operand(node)) for node in graph.nodes if _mutates(node)
+            self._memory(written_operand(node)) for node in graph.nodes if mutates(node)
         }
 
     def run(self) -> tuple[fx.Graph, list[str]]:
@@ -91,20 +100,20 @@ class _Functionalizer:
 
     def _memory(self, node: fx.Node) -> int | None:
         """What identifies the memory of a node's tensor."""
-        storage = _storage(node)
+        storage = storage_of_node(node)
         return storage if storage is None else self._joined.get(storage, storage)
 
     def _join(self, node: fx.Node) -> None:
         """Dropout outside of training is its operand, but tracing takes it for a copy."""
         if node.target in _DROPOUTS and node.args[2] is False and isinstance(node.args[0], fx.Node):
-            storage, memory = _storage(node), self._memory(node.args[0])
+            storage, memory = storage_of_node(node), self._memory(node.args[0])
             if storage is not None and memory is not None and storage != memory:
                 self._joined[storage] = memory
 
     def _visit(self, node: fx.Node) -> None:
         if is_assertion(node):
             return
-        if _mutates(node):
+        if mutates(node):
             self._write_in_place(node)
             return
         self._verify(node)
@@ -116,7 +125,7 @@ class _Functionalizer:
             return
         if parent is None:
             self._own(node, storage)
-        same = parent is not None and _same_layout(node.meta["val"], parent.meta["val"])
+        same = parent is not None and same_layout(node.meta["val"], parent.meta["val"])
         if node.target in _DROPOUTS and not same:
             raise NotFunctional("dropout of memory that is written")
         self._holders[node] = _Holder(storage, self._values[node], self._versions[storage], parent, same)
@@ -134,7 +143,7 @@ class _Functionalizer:
     def _viewed(self, node: fx.Node) -> fx.Node | None:
         """The node of written memory that this one is a view of."""
         storage = self._memory(node)
-        source = _list_source(node) or node
+        source = list_source(node) or node
         if storage is None or storage not in self._written or source.op != "call_function":
             return None
         tensors = [other for other in source.all_input_nodes if self._memory(other) is not None]
@@ -160,11 +169,11 @@ class _Functionalizer:
             self._memory(n) in self._written for n in inputs
         )
         shared = self._memory(node) in {self._memory(other) for other in inputs}
-        if not concerned or shared or not _may_alias(op) or self._memory(node) is None:
+        if not concerned or shared or not may_alias(op) or self._memory(node) is None:
             return
         fresh = self._evaluate(op, node.args, node.kwargs)
-        values = {_storage_of(other.meta["val"]) for other in inputs}
-        if _storage_of(fresh) in values:
+        values = {storage_of(other.meta["val"]) for other in inputs}
+        if storage_of(fresh) in values:
             raise NotFunctional(f"the metadata of '{node.name}' doesn't say what memory it shares")
 
     def _evaluate(self, op: Any, args: Any, kwargs: Any) -> Any:
@@ -174,7 +183,7 @@ class _Functionalizer:
         if mode is None:
             raise NotFunctional("the graph has no fake tensors")
         with mode, torch.no_grad():
-            return op(*fx.map_arg(args, _value), **fx.map_arg(kwargs, _value))
+            return op(*fx.map_arg(args, fake_value), **fx.map_arg(kwargs, fake_value))
 
     def _copy(self, node: fx.Node) -> fx.Node:
         copy = self._graph.node_copy(node, self._read)
@@ -196,14 +205,14 @@ class _Functionalizer:
         return holder.value
 
     def _view_again(self, node: fx.Node) -> fx.Node:
-        source = _list_source(node)
+        source = list_source(node)
         if source is None:
             return self._copy(node)
         operands = (self._copy(source), node.args[1])
         return emit(self._graph, operator.getitem, operands, node.meta["val"])
 
     def _view_call(self, node: fx.Node) -> ViewCall:
-        source = _list_source(node) or node
+        source = list_source(node) or node
         if source.kwargs:
             raise NotFunctional(f"a write through '{source.target}' with keywords")
         operands = fx.map_arg(source.args[1:], self._read)
@@ -214,14 +223,20 @@ class _Functionalizer:
         return ViewCall(source.target, operands, element % len(values), values)
 
     def _write_in_place(self, node: fx.Node) -> None:
-        target = _written_operand(node)
+        target = written_operand(node)
         if target not in self._holders:
             raise NotFunctional(f"'{target.name}' has no known owner")
+        last = next(iter(reversed(self._graph.nodes)), None)
         value = self._copied(node) if node.target is aten.copy_.default else self._computed(node)
         self._write(target, value)
         storage = self._holders[target].storage
         self._values[node] = value
         self._holders[node] = _Holder(storage, value, self._versions[storage], target, True)
+        for new in reversed(self._graph.nodes):
+            if new is last:
+                break
+            if node.stack_trace:  # for error messages
+                new.meta.setdefault("stack_trace", node.stack_trace)
 
     def _write(self, node: fx.Node, value: fx.Node) -> None:
         """`value` becomes what `node` reads, and so do its parents'."""
@@ -246,13 +261,13 @@ class _Functionalizer:
 
     def _computed(self, node: fx.Node) -> fx.Node:
         """The functional form of an in-place op."""
-        op = _functional(node.target)
+        op = functional_form(node.target)
         value = self._graph.call_function(
             op, fx.map_arg(node.args, self._read), fx.map_arg(node.kwargs, self._read)
         )
         value.meta = {**node.meta, "val": self._evaluate(op, node.args, node.kwargs)}
-        target = _written_operand(node)
-        if not _same_sizes(value.meta["val"].shape, target.meta["val"].shape):
+        target = written_operand(node)
+        if not same_sizes(value.meta["val"].shape, target.meta["val"].shape):
             raise NotFunctional(f"'{node.target}' changes the shape")
         return self._fitted(value, target)
 
@@ -264,97 +279,8 @@ class _Functionalizer:
         if given.dtype != wanted.dtype:
             fake = self._evaluate(aten.to.dtype, (given, wanted.dtype), {})
             value = emit(self._graph, aten.to.dtype, (value, wanted.dtype), fake)
-        if not _same_sizes(given.shape, wanted.shape):
+        if not same_sizes(given.shape, wanted.shape):
             sizes = sizes_of(self._graph, self._read(target))
             fake = self._evaluate(aten.expand.default, (value.meta["val"], list(wanted.shape)), {})
             value = emit(self._graph, aten.expand.default, (value, sizes), fake)
         return value
-
-
-def _mutates(node: fx.Node) -> bool:
-    op = node.target
-    return isinstance(op, torch._ops.OpOverload) and op._schema.is_mutable and op is not aten.detach_.default
-
-
-def _written_operand(node: fx.Node) -> fx.Node:
-    """The one operand of an in-place op that it writes: its first."""
-    op = node.target
-    assert isinstance(op, torch._ops.OpOverload)
-    aliases = [argument.alias_info for argument in op._schema.arguments]
-    written = [alias is not None and alias.is_write for alias in aliases]
-    target = node.args[0] if node.args else None
-    if not written[0] or any(written[1:]) or not isinstance(target, fx.Node) or _storage(target) is None:
-        raise NotFunctional(f"'{op}' is no op on one tensor in place")
-    return target
-
-
-# Augmented assignments whose functional forms have names of their own.
-_OPERATORS = {
-    "__iand__": "bitwise_and",
-    "__ior__": "bitwise_or",
-    "__ixor__": "bitwise_xor",
-    "__ilshift__": "bitwise_left_shift",
-    "__irshift__": "bitwise_right_shift",
-}
-
-
-def _functional(op: Any) -> Any:
-    """`aten.add.Tensor` for `aten.add_.Tensor`."""
-    name = op._schema.name.removeprefix("aten::")
-    name = _OPERATORS.get(name, name.removesuffix("_") if not name.endswith("__") else "")
-    packet = getattr(aten, name, None) if op.namespace == "aten" else None
-    found = getattr(packet, op._overloadname, None)
-    unfit = {torch.Tag.inplace_view, torch.Tag.nondeterministic_seeded} & set(op.tags)
-    if found is None or unfit or found._schema.is_mutable:
-        raise NotFunctional(f"'{op}' has no functional form")
-    names = [[argument.name for argument in schema.arguments] for schema in (op._schema, found._schema)]
-    if names[0] != names[1]:
-        raise NotFunctional(f"'{op}' has no functional form of the same operands")
-    return found
-
-
-def _may_alias(op: torch._ops.OpOverload) -> bool:
-    """Whether the result can be a view of an operand."""
-    composite = torch._C.DispatchKey.CompositeImplicitAutograd
-    return (
-        composite in op.py_kernels
-        or op._can_decompose()
-        or any(returned.alias_info is not None for returned in op._schema.returns)
-    )
-
-
-def _list_source(node: fx.Node) -> fx.Node | None:
-    """The node whose list of results this one takes from."""
-    source = node.args[0] if node.target is operator.getitem else None
-    return source if isinstance(source, fx.Node) else None
-
-
-def _value(node: fx.Node) -> Any:
-    return node.meta.get("val")
-
-
-def _storage(node: fx.Node) -> int | None:
-    return _storage_of(node.meta.get("val"))
-
-
-def _storage_of(value: Any) -> int | None:
-    """What identifies a tensor's memory (of a list, its first tensor's); None for other values."""
-    if isinstance(value, (list, tuple)):
-        return next((_storage_of(item) for item in value), None)
-    if not isinstance(value, torch.Tensor):
-        return None
-    return value.untyped_storage()._cdata if value.layout == torch.strided else None
-
-
-def _same_layout(one: torch.Tensor, other: torch.Tensor) -> bool:
-    layouts = [(*value.shape, *value.stride(), value.storage_offset()) for value in (one, other)]
-    return one.dtype == other.dtype and one.dim() == other.dim() and _same_sizes(*layouts)
-
-
-def _same_sizes(one: Any, other: Any) -> bool:
-    """Whether the sizes are known to be equal; adds no guard."""
-    return _expressions(one) == _expressions(other)
-
-
-def _expressions(sizes: Any) -> list[Any]:
-    return [size.node.expr if isinstance(size, torch.SymInt) else size for size in sizes]
