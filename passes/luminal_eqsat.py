@@ -25,12 +25,15 @@ class LuminalEqsatOptions:
         rules to switch off
     panel_width: columns of a packed weight panel; 0 turns packing off
     sweeps: passes of the extraction's local search
+    restarts: times that the local search starts again from random changes, drawn with `seed`
     sample: seed of a random program of the e-graph to extract, for testing; negative: the best
     """
 
     disable: tuple[str, ...] = ()
     panel_width: int = 32
     sweeps: int = 4
+    restarts: int = 0
+    seed: int = 0
     sample: int = -1
 
 
@@ -92,7 +95,9 @@ def _function(func: ir.Operation, options: LuminalEqsatOptions):
     sizes = representative_sizes(symbols_of(func))
     roots = list(dict.fromkeys(graph.values[number] for number in encoded.roots))
     if options.sample < 0:
-        choice = Extractor(analyse(graph, table, sizes), roots).extract(options.sweeps)
+        choice = Extractor(analyse(graph, table, sizes), roots).extract(
+            options.sweeps, options.restarts, options.seed
+        )
     else:
         generator = random.Random(options.sample)
         analysis = analyse(graph, table, sizes, lambda: random_work(generator))

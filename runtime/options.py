@@ -29,6 +29,8 @@ class CompileOptions:
     target: "cpu" is native code; "interpreter" is the reference interpreter (slow and exact, for debugging).
     threads: workers of a call; 0 is `LUMINAL_THREADS`, else one per processor this process may use.
     search_sweeps: search budget: how often extraction may go over the program to improve its choice.
+    search_restarts: search budget: how often extraction starts again from random changes of its best choice.
+    seed: seed of these changes; equal options, model and versions give equal programs.
     max_memory: bytes a call may use besides inputs and results; more is an error before the call runs.
     freeze_weights: parameters are constant between calls: they are packed once, and again when one is
         replaced or changed in place. Torch does not report changes through `.data`: call
@@ -44,6 +46,8 @@ class CompileOptions:
     target: str = "cpu"
     threads: int = 0
     search_sweeps: int = 4
+    search_restarts: int = 0
+    seed: int = 0
     max_memory: int | None = None
     freeze_weights: bool = True
     outline: bool = True
@@ -57,10 +61,9 @@ class CompileOptions:
             _is_int(self.threads) and 0 <= self.threads <= 1024,
             f"threads must be 0 to 1024, not {self.threads!r}",
         )
-        _check(
-            _is_int(self.search_sweeps) and self.search_sweeps >= 0,
-            f"search_sweeps must be a non-negative integer, not {self.search_sweeps!r}",
-        )
+        for name in ("search_sweeps", "search_restarts", "seed"):
+            number = getattr(self, name)
+            _check(_is_int(number) and number >= 0, f"{name} must be a non-negative integer, not {number!r}")
         _check(
             self.max_memory is None or (_is_int(self.max_memory) and self.max_memory > 0),
             f"max_memory must be a positive number of bytes or None, not {self.max_memory!r}",

@@ -9,6 +9,7 @@ deterministic.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -19,6 +20,9 @@ from .cost import Machine, kernel_seconds
 from .egraph import Node
 from .kernels import Kernel, build
 from .placement import MOST_MERGED, first_placement
+
+CHANGED = 0.1
+"""Part of the tensors whose place a restart changes."""
 
 KEPT_FORMS = 3
 """Earlier forms of a kernel kept for when a move is taken back."""
@@ -59,20 +63,52 @@ class Extractor:
         self._consulters: dict[int, set[int]] = {}
         self._rejected: dict[int, frozenset[Built]] = {}
 
-    def extract(self, sweeps: int = 4) -> Choice:
-        """Run the search."""
+    def extract(self, sweeps: int = 4, restarts: int = 0, seed: int = 0) -> Choice:
+        """Run the search: up to `sweeps` passes over the program, then again from `restarts` random changes
+        of the best choice so far.
+        """
         for tensor in self.analysis.stored:
             self.memory[tensor] = True
-        order = self._reachable()
-        self._merge(order)
-        order = self._reachable()
+        self._merge(self._reachable())
+        best = self._improve(sweeps)
+        generator = random.Random(seed)
+        for _ in range(restarts):
+            before = dict(self.memory)
+            for tensor in self.analysis.stored:
+                if tensor not in self.forced and generator.random() < CHANGED:
+                    self._place(tensor, not self._in_memory(tensor))
+            self.repair()
+            found = self._improve(sweeps)
+            if found.seconds < best.seconds * (1 - 1e-9):
+                best = found
+            else:
+                for tensor, place in before.items():
+                    if self._in_memory(tensor) != place:
+                        self._place(tensor, place)
+        return best
+
+    def _improve(self, sweeps: int) -> Choice:
         for _ in range(sweeps):
-            if not self._sweep(order):
+            if not self._sweep(self._reachable()):
                 break
-            order = self._reachable()
+        return self.choice()
+
+    def choice(self) -> Choice:
+        """The kernels of the present placement."""
         order = self._reachable()
-        kernels = {t: self._require(t) for t in order}
-        return Choice(kernels, order, sum(self._cost(t) for t in order))
+        return Choice({t: self._require(t) for t in order}, order, sum(self._cost(t) for t in order))
+
+    def repair(self) -> None:
+        """Store the tensors that stand in the way of a reachable tensor's kernel, until each has one."""
+        while (stuck := self._without_kernel()) is not None:
+            inlined = [t for t, stored in self._lookup(stuck).consulted.items() if not stored]
+            if not inlined:
+                self._require(stuck)
+            for tensor in inlined:
+                self._place(tensor, True)
+
+    def _without_kernel(self) -> int | None:
+        return next((t for t in self._reachable() if self._lookup(t).kernel is None), None)
 
     # Kernels of the present choice.
 

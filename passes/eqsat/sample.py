@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 
-from ...errors import LoweringError
 from .extract import Built, Choice, Extractor
 
 SPREAD = 4.0
@@ -31,24 +30,8 @@ class Sampler(Extractor):
         self.generator = generator
         for tensor in self.analysis.stored:
             self.memory[tensor] = tensor in self.forced or generator.random() < 0.5
-        while not self._store_what_must_be():
-            pass
-        order = self._reachable()
-        return Choice({t: self._require(t) for t in order}, order, sum(self._cost(t) for t in order))
-
-    def _store_what_must_be(self) -> bool:
-        """Whether every reachable tensor has a kernel; else the tensors that stand in its way are stored."""
-        for tensor in self._reachable():
-            built = self._lookup(tensor)
-            if built.kernel is not None:
-                continue
-            inlined = [other for other, stored in built.consulted.items() if not stored]
-            if not inlined:
-                raise LoweringError(f"no kernel computes tensor class {tensor}: a rule is missing")
-            for other in inlined:
-                self._place(other, True)
-            return False
-        return True
+        self.repair()
+        return self.choice()
 
     def _best(self, tensor: int) -> Built:
         """Any producer that gives a kernel."""

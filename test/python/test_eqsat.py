@@ -199,11 +199,13 @@ def check(module, args, shapes=None, options=None):
         assert program.module.operation.verify()
         assert "luminal.add" not in str(program.module)
         kernels = run_l2(program.module, arrays)
+        text = str(program.module)
     for output, expected in zip(program.outputs, want, strict=True):
         tolerance = {torch.bfloat16: 2e-2, torch.float64: 1e-6}.get(expected.dtype, 2e-5)
         for results in (primitives, kernels):
             got = from_numpy(results[output.result], expected)
             torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+    return text
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -258,3 +260,11 @@ def test_every_extractable_program_is_equivalent(name, seed):
     """Programs drawn at random from the e-graph, not only the cheapest one."""
     function, args = PROGRAMS[name]
     check(Function(function), args, options=LuminalEqsatOptions(sample=seed))
+
+
+def test_restarts_keep_the_meaning_and_the_seed_decides():
+    def kernels(seed):
+        options = LuminalEqsatOptions(restarts=3, seed=seed)
+        return check(Weighted(8, 32).eval(), (randn(3, 8),), options=options)
+
+    assert kernels(1) == kernels(1)
