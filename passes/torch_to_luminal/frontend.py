@@ -110,7 +110,8 @@ def import_exported_program(
     program: torch.export.ExportedProgram, *, context: ir.Context | None = None, keep_text: bool = False
 ) -> ImportedProgram:
     """Import what `torch.export.export` returned. Raises ImportFailure listing all that can't be imported."""
-    module, written = program.graph_module, []
+    module = program.graph_module
+    written: list[str] = []
     if needs_decomposition(program.graph):
         found = _without_mutation(program)
         if found is None:
