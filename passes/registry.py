@@ -52,6 +52,7 @@ PASSES: dict[str, PassEntry] = {
         _entry("canonicalize-views", "luminal.passes.canonicalize_views"),
         _entry("outline-layers", "luminal.passes.outline_layers"),
         _entry("luminal-eqsat", "luminal.passes.luminal_eqsat"),
+        _entry("split-reductions", "luminal.passes.split_reductions"),
         _entry("plan-memory", "luminal.passes.plan_memory"),
         _entry("lower-to-gpu", "luminal.lowering.gpu", run="lower_to_gpu_pass", options="SimtOptions"),
         _entry("gpu-to-nvvm", "luminal.lowering.nvvm"),

@@ -35,6 +35,7 @@ SIMT = (*SEARCH, Stage("gpu", "lower-to-gpu"))
 TARGETS: dict[str, tuple[Stage, ...]] = {
     "cpu": (
         *SEARCH,
+        Stage("chunks", "split-reductions"),
         Stage("memory", "plan-memory"),
         Stage("upstream", emit="luminal.lowering.cpu.listing:list_upstream"),
         Stage("llvm", emit="luminal.lowering.cpu.listing:list_llvm_ir"),

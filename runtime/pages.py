@@ -1,4 +1,4 @@
-"""Memory pages of large results: in pages of 4 KiB, a fresh block costs more time than the kernel that fills it.
+"""Memory pages of large results: in pages of 4 KiB, a fresh block costs more time than its kernel.
 
 The system hands out large blocks page by page, as they are first written. In huge pages that takes a fifth
 of the time. Linux gives them on request where it does not do so anyway.

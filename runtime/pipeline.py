@@ -57,7 +57,12 @@ def _outline(compilation: Compilation) -> None:
 
 def _search(compilation: Compilation) -> None:
     options = compilation.options
-    parameters = {"sweeps": str(options.search_sweeps), "panel-width": str(PANEL_WIDTH)}
+    parameters = {
+        "sweeps": str(options.search_sweeps),
+        "restarts": str(options.search_restarts),
+        "seed": str(options.seed),
+        "panel-width": str(PANEL_WIDTH),
+    }
     if options.disable_rules:
         parameters["disable"] = ";".join(options.disable_rules)
     _run_pass(compilation, "luminal-eqsat", parameters)
@@ -77,6 +82,7 @@ def _generate_code(compilation: Compilation) -> None:
 
     options = compilation.options
     threads = options.threads or default_threads()
+    _run_pass(compilation, "split-reductions")
     schedule = read_schedule(compilation.module)
     compiled = compile_module([kernel.op for kernel in schedule.kernels], CpuOptions(cache=options.cache))
     addresses = load_objects(compiled.objects)

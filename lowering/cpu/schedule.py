@@ -31,6 +31,10 @@ FETCHED_ELEMENTS = 1 << 14
 """Longest row that is fetched ahead: a small part of a core's second cache."""
 
 
+_UNKNOWN_EXTENT = 1024
+"""What an unbounded extent counts as in estimates."""
+
+
 def simplify(body: Body, reader: Reader) -> None:
     """Drop coordinates that are always 0, merge those that are one: of the domain and of inner loops."""
     body.indices = _simplify_atoms(body, reader, body.indices)
@@ -170,9 +174,19 @@ def vector_coordinate(body: Body, scope: Scope) -> DimVar | None:
             reductions.append(node)
     if not reductions:
         return atom
-    across = sum(_cost(scope, node.data, atom, lanes) for node in reductions)
-    along = sum(_cost(scope, node.data, node.data.atoms[-1], lanes) for node in reductions if node.data.atoms)
+    loops = [(node.data, _steps(node.data)) for node in reductions if node.data.atoms]
+    across = sum(steps * _cost(scope, each, atom, lanes) for each, steps in loops)
+    along = sum(steps * _cost(scope, each, each.atoms[-1], lanes) for each, steps in loops)
     return atom if across <= along else None
+
+
+def _steps(loops: Loops) -> int:
+    """About how many elements a reduction combines."""
+    total = 1
+    for atom in loops.atoms:
+        high = as_expr(atom.extent or 0).bounds()[1]
+        total *= _UNKNOWN_EXTENT if high is None else high
+    return total
 
 
 def _cost(scope: Scope, loops: Loops, atom: DimVar, lanes: int) -> float:
