@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from luminal.passes.eqsat import terms
+from luminal.runtime.options import CompileOptions
+from luminal.tools.fuzz import bisect as bisection
+from luminal.tools.fuzz.bisect import bisect
 from luminal.tools.fuzz.blocks import BLOCKS, build_block
 from luminal.tools.fuzz.command import main
+from luminal.tools.fuzz.native import run_native
 from luminal.tools.fuzz.program import from_torch
 from luminal.tools.fuzz.search import blame, failure, shrink
 
@@ -30,6 +35,7 @@ def test_primitives_agree_with_eager(name: str) -> None:
 
 WRONG = {
     "swaps-a-difference": "(rule ((= e (Sub a b))) ((union e (Sub b a)))",
+    "power-is-nothing": "(rule ((= e (Exp x))) ((union e x))",
     "largest-is-sum": '(rule ((= e (Reduce "max" r x))) ((union e (Reduce "sum" r x)))',
 }
 
@@ -57,7 +63,7 @@ def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         cached.cache_clear()
 
 
-@pytest.mark.parametrize("planted", WRONG, indirect=True)
+@pytest.mark.parametrize("planted", ["swaps-a-difference", "largest-is-sum"], indirect=True)
 def test_a_wrong_rule_is_caught_reduced_and_named(planted: str) -> None:
     x = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
     program = from_torch(Program(), (x,))
@@ -66,6 +72,34 @@ def test_a_wrong_rule_is_caught_reduced_and_named(planted: str) -> None:
     small = shrink(found, 8)
     assert small.program.size < program.size / 2
     assert planted in blame(small, 8)
+
+
+@pytest.mark.parametrize("planted", ["power-is-nothing"], indirect=True)
+def test_bisect_names_the_rule(planted: str) -> None:
+    report = bisect(Program(), (torch.randn(3, 5, generator=torch.Generator().manual_seed(0)),))
+    assert report is not None
+    assert report.startswith("the search differs from the primitives")
+    (line,) = [line for line in report.splitlines() if line.startswith("rules without which it agrees: ")]
+    assert planted in line
+
+
+def test_bisect_tells_the_levels_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Exported(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1 if torch.compiler.is_exporting() else x
+
+    x = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    assert bisect(Program(), (x,)) is None
+    assert (bisect(Exported(), (x,)) or "").startswith("the import differs from eager")
+
+    def broken(text: str, arrays: Sequence[np.ndarray], options: CompileOptions) -> list[np.ndarray]:
+        results = run_native(text, arrays, options)
+        return [result + 1 for result in results] if "kernel.contract" in text else results
+
+    monkeypatch.setattr(bisection, "run_native", broken)
+    report = bisect(Program(), (x,)) or ""
+    assert report.startswith("the native code of a kernel differs from its meaning")
+    assert report.count('"kernel.contract"') == 1
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +31,12 @@ class Program:
         """What the primitives compute, by the reference interpreter."""
         with context():
             return run_l1(ir.Module.parse(self.text), self.arrays)
+
+    @cached_property
+    def interpreted(self) -> list[np.ndarray]:
+        """What the program computes if it is one of kernels, by the reference interpreter."""
+        with context():
+            return run_l2(ir.Module.parse(self.text), self.arrays)
 
     @cached_property
     def size(self) -> int:
@@ -88,6 +94,20 @@ class Sample:
     results: list[np.ndarray]
     text: str
     rules: tuple[str, ...]
+
+
+def kernel_programs(program: Program) -> Iterator[Program]:
+    """Each kernel of a program of kernels alone, on the arguments it has there."""
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse(program.text)
+        operations = _operations(module)
+        arguments = list(_block(module).arguments)
+        results = [result for op in operations for result in op.results]
+        everything = Program(_write(operations, arguments, results, set()), program.arrays)
+        values = dict(zip([*arguments, *results], [*program.arrays, *everything.interpreted], strict=True))
+        for op in operations:
+            needed = list(dict.fromkeys(op.operands))
+            yield Program(_write([op], needed, list(op.results), set()), tuple(values[v] for v in needed))
 
 
 def from_torch(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Program:

@@ -60,6 +60,21 @@ def shrink(found: Failure, seeds: int, progress: Callable[[int], None] = lambda 
         chunk = max(1, chunk // 2)
 
 
+def fewest(found: Failure) -> list[str]:
+    """Rules without which all agrees and of which none can be left on, where no single one is enough.
+
+    Empty if the failure stays without any rule.
+    """
+    off = list(found.rules)
+    if failure(found.program, [found.seed], tuple(off)) is not None:
+        return []
+    for rule in list(off):
+        rest = [other for other in off if other != rule]
+        if failure(found.program, [found.seed], tuple(rest)) is None:
+            off = rest
+    return off
+
+
 def blame(found: Failure, seeds: int) -> list[str]:
     """The rules without which, one at a time, no sample fails."""
     tries = [found.seed, *range(seeds)]
