@@ -30,7 +30,7 @@ from .index import scalar_index
 DOT_COLUMNS = 4
 """Columns that `emit_dot_tile` accumulates at once."""
 
-SUMMED = 128
+SUMMED = 256
 """Length of k that `emit_tile` sums in registers before it adds to the sums in memory."""
 
 _BLOCK = 4_000_010
