@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...dialects.symbolic import ONE
 from . import composite
 from .builder import Builder, Operand, Tensor
 from .dropouts import dropout
@@ -28,6 +29,9 @@ def attention_scores(
         scores = composite.select(b, b.less_than(0, position), -math.inf, scores)
     if mask is None:
         return scores
+    for size, whole in zip(reversed(mask.shape[-2:]), reversed(scores.shape[-2:]), strict=False):
+        if size is not ONE:
+            b.require(size, whole)
     if mask.dtype == "i1":
         return composite.select(b, mask, scores, -math.inf)
     return b.add(scores, b.cast(mask, scores.dtype))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ...dialects import symbolic
 from ...dialects.mlir import ir
-from ...dialects.symbolic import Expr, Sym
+from ...dialects.symbolic import ONE, ZERO, Expr, Sym, const
 from . import dtypes
 from .registry import Unsupported
 from .shapes import broadcast_shapes, expr
@@ -107,12 +107,21 @@ class Builder:
             return value.value
         return int(value)
 
-    def require(self, size: Expr, value: int) -> None:
-        """`size` has to be `value`, as eager checks; a symbol is replaced by the value everywhere."""
-        if isinstance(size, Sym) and self.symbols.symbols[size.index].rule is None:
-            raise FixedSize(size.index, value)
-        if size is not expr(value):
-            raise Unsupported(f"a size has to be {value}, and it is {size}")
+    def require(self, size: Expr, value: Expr | int) -> None:
+        """`size` has to be `value`, as eager checks: a symbol that this determines is replaced everywhere."""
+        difference = size - value
+        if difference is ZERO:
+            return
+        symbols = [atom for atom in difference.atoms() if isinstance(atom, Sym)]
+        for symbol in sorted(symbols, key=lambda atom: atom.index, reverse=True):
+            factor = difference.coefficient(symbol)
+            if self.symbols.symbols[symbol.index].rule is not None or factor not in (ONE, const(-1)):
+                continue
+            rest = difference - symbol * factor
+            solved = -rest if factor is ONE else rest
+            if all(atom.index < symbol.index for atom in symbols if atom is not symbol):
+                raise FixedSize(symbol.index, solved)
+        raise Unsupported(f"a size has to be {value}, and it is {size}")
 
     # Leaves.
 

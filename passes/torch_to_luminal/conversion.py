@@ -77,15 +77,14 @@ class _Signature:
     dims: dict[ir.Value, list[Expr]] = field(default_factory=dict)
     sizes: dict[ir.Value, Expr] = field(default_factory=dict)
 
-    def with_fixed(self, values: Mapping[int, int]) -> _Signature:
-        """The same with some symbols replaced by their only values, so that the types of the arguments say
-        them. The symbols keep their places in the list."""
-        replaced: dict[symbolic.Atom, Expr] = {
-            self.symbols[k].sym: symbolic.const(value) for k, value in values.items()
-        }
+    def with_fixed(self, values: Mapping[int, Expr]) -> _Signature:
+        """The same with some symbols replaced by their values (expressions over earlier symbols), so that the
+        types of the arguments say them. The symbols keep their places in the list."""
+        replaced: dict[symbolic.Atom, Expr] = {self.symbols[k].sym: value for k, value in values.items()}
         symbols = list(self.symbols)
         for k, value in values.items():
-            symbols[k] = SymbolInfo(k, value, value, str(value))
+            low, high = value.bounds()
+            symbols[k] = SymbolInfo(k, low or 0, high, str(value))
         dims = {key: [dim.substitute(replaced) for dim in found] for key, found in self.dims.items()}
         sizes = {key: size.substitute(replaced) for key, size in self.sizes.items()}
         return _Signature(symbols, self.names, dims, sizes)
@@ -194,7 +193,7 @@ class _Conversion:
         self.symbols = SymbolTable(symbols)
         self.values: dict[ir.Value, Any] = dict(signature.sizes)
         self.failures: list[Failure] = []
-        self.fixed: dict[int, int] = {}
+        self.fixed: dict[int, Expr] = {}
         self.arguments: list[int | Expr] = []
         self.returns: list[Any] = []
         self.results: list[Tensor] = []

@@ -21,10 +21,7 @@ from .views import reshape, unsqueeze
 
 def product_wide(b: Builder, x: Tensor, other: Tensor) -> Tensor:
     """(*B, M, K) times (*B, K, N), broadcast over B, in the opmath dtype (not rounded back)."""
-    if x.shape[-1] is not other.shape[-2]:
-        raise Unsupported(
-            f"inner sizes {x.shape[-1]} and {other.shape[-2]} of a matrix product are not known to be equal"
-        )
+    b.require(x.shape[-1], other.shape[-2])
     if x.dtype != other.dtype:
         raise Unsupported(f"a matrix product of {x.dtype} and {other.dtype} is an error in PyTorch too")
     batch = broadcast_shapes([x.shape[:-2], other.shape[:-2]])

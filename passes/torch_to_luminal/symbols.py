@@ -17,9 +17,10 @@ from .registry import Unsupported
 
 
 class FixedSize(Exception):
-    """A symbol turns out to have only one value: an op needs that size, and torch's trace does not say so."""
+    """A symbol turns out to be a function of earlier ones, or to have only one value: an op needs that size,
+    and torch's trace does not say so."""
 
-    def __init__(self, symbol: int, value: int) -> None:
+    def __init__(self, symbol: int, value: Expr) -> None:
         super().__init__(f"s{symbol} is {value}")
         self.symbol, self.value = symbol, value
 

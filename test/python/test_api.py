@@ -269,3 +269,22 @@ def test_untraceable_programs_are_refused():
 def test_importing_luminal_loads_nothing():
     code = "import luminal, sys; sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'torch_mlir')))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_sizes_that_an_op_needs_equal_are_checked_at_the_call():
+    """The CPU's attention operator does not tell torch's trace that keys and values are equally many."""
+
+    class Attention(torch.nn.Module):
+        def forward(self, q, k, v):
+            return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v)[0]
+
+    def inputs(keys, values):
+        return torch.randn(1, 2, 3, 8), torch.randn(1, 2, keys, 8), torch.randn(1, 2, values, 8)
+
+    sizes = ({}, {2: torch.export.Dim("keys", min=1, max=64)}, {2: torch.export.Dim("values", min=1, max=64)})
+    fast = luminal.compile(Attention(), inputs(5, 5), dynamic_shapes=sizes)
+    for length in (1, 9):
+        given = inputs(length, length)
+        torch.testing.assert_close(fast(*given), Attention()(*given))
+    with pytest.raises(luminal.errors.InputError, match="'v' is 7 along dimension 2"):
+        fast(*inputs(5, 7))
