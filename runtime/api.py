@@ -17,6 +17,7 @@ from ..passes.torch_to_luminal.frontend import ImportedProgram, import_exported_
 from .aliases import ViewOutputs
 from .binding import BoundProgram, TensorSource
 from .environment import progress_wanted
+from .examples import traceable
 from .options import CompileOptions
 from .pipeline import COMPILE_LOCK, build_program
 from .progress import Progress
@@ -109,7 +110,7 @@ def compile(
     """
     chosen = CompileOptions.of(options)
     module = _as_module(module_or_fn)
-    args, kwargs = _distinct(_example(example_inputs))
+    args, kwargs = traceable(module, _distinct(_example(example_inputs)), dynamic_shapes)
     progress = Progress(chosen.progress or progress_wanted())
     with COMPILE_LOCK:
         with progress.stage("torch export"):

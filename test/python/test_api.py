@@ -288,3 +288,26 @@ def test_sizes_that_an_op_needs_equal_are_checked_at_the_call():
         torch.testing.assert_close(fast(*given), Attention()(*given))
     with pytest.raises(luminal.errors.InputError, match="'v' is 7 along dimension 2"):
         fast(*inputs(5, 7))
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize("size", [0, 1])
+def test_an_example_of_size_one_does_not_fix_a_dynamic_dim(size, by_name):
+    class Pick(torch.nn.Module):
+        def forward(self, table, rows, more):
+            return table[rows].softmax(-1) * more["scale"] + more["pair"][0].sum()
+
+    batch = torch.export.Dim("batch", min=0, max=64)
+    table = torch.randn(5, 4)
+
+    def inputs(n):
+        rows = torch.full((n,), 4)
+        return table, rows, {"scale": torch.randn(n, 1), "pair": [torch.randn(3), None]}
+
+    shapes = (None, {0: batch}, {"scale": {0: batch}, "pair": [None, None]})
+    if by_name:
+        shapes = dict(zip(("table", "rows", "more"), shapes, strict=True))
+    fast = luminal.compile(Pick(), inputs(size), dynamic_shapes=shapes)
+    for n in (0, 1, 2, 17):
+        given = inputs(n)
+        torch.testing.assert_close(fast(*given), Pick()(*given))
