@@ -164,7 +164,7 @@ def _functions(module: ir.Operation) -> dict[str, ir.Operation]:
         if f.operation.name == "func.func"
     }
     if "main" not in functions:
-        raise PassError("the module has no function @main")
+        raise PassError("the module has no function @main, where a program begins; rename the one meant")
     return functions
 
 
