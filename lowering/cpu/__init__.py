@@ -6,6 +6,7 @@ from .object_code import (
     CompiledKernels,
     CpuOptions,
     Statistics,
+    compile_each,
     compile_module,
     lower_kernel,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "CpuOptions",
     "LoweredKernel",
     "Statistics",
+    "compile_each",
     "compile_module",
     "lower_kernel",
 ]

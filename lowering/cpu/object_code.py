@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from ...dialects.mlir import ir
 from ...dialects.symbol_list import enclosing_symbols
@@ -28,6 +29,8 @@ LOWERINGS = {
     "kernel.scatter": ".scatter:lower_scatter",
 }
 """Op name -> module:function that lowers it."""
+
+Result = TypeVar("Result")
 
 _NAME = re.compile(r"%[\w#$.-]+")
 
@@ -102,47 +105,85 @@ def compile_module(
     operations: Iterable[ir.Operation | ir.OpView], options: CpuOptions | None = None
 ) -> CompiledKernels:
     """Compiles kernel ops for this machine. Raises LoweringError for an op without CPU lowering."""
-    options = options or CpuOptions()
-    target = host_target()
-    cache = ObjectCache(cache_directory() if options.cache else None)
-    result = CompiledKernels()
-    seen: dict[str, CompiledKernel] = {}
-    for item in operations:
-        operation = item.operation
-        start = time.perf_counter()
-        key = signature(operation, enclosing_symbols(operation))
-        if key not in seen:
-            lowered = lower_kernel(operation)
-            result.statistics.lowering_seconds += time.perf_counter() - start
-            seen[key] = _compile(lowered, target, cache, result)
-        else:
-            result.statistics.lowering_seconds += time.perf_counter() - start
-        result.kernels.append(seen[key])
-    result.statistics.operations = len(result.kernels)
-    result.statistics.distinct = len(result.objects)
+    kernels, result = compile_each(operations, options)
+    for kernel in kernels:
+        if isinstance(kernel, Exception):
+            raise kernel
+        result.kernels.append(kernel)
     return result
 
 
-def _compile(
-    lowered: LoweredKernel, target: Target, cache: ObjectCache, result: CompiledKernels
-) -> CompiledKernel:
-    key = kernel_key(lowered, target)
-    kernel = CompiledKernel(f"luminal_kernel_{key}", lowered.scratch, lowered.serial)
-    if kernel.symbol in result.objects:
-        return kernel
-    image, place = cache.get(key)
+def compile_each(
+    operations: Iterable[ir.Operation | ir.OpView], options: CpuOptions | None = None
+) -> tuple[list[CompiledKernel | Exception], CompiledKernels]:
+    """As `compile_module`, for ops of which some may be refused.
+
+    The list has a kernel or its error for each op; `kernels` of the other result is left empty.
+    """
+    options = options or CpuOptions()
+    cache = ObjectCache(cache_directory() if options.cache else None)
+    result = CompiledKernels()
     start = time.perf_counter()
-    if image is None:
-        image = compile_kernel(lowered.text, kernel.symbol, lowered.loops_as_written)
-        cache.put(key, image)
-        result.statistics.compiled += 1
-    elif place == "memory":
-        result.statistics.memory += 1
-    else:
-        result.statistics.disk += 1
-    result.statistics.compile_seconds += time.perf_counter() - start
-    result.objects[kernel.symbol] = image
-    return kernel
+    lowered = _lower_distinct(operations)
+    result.statistics.lowering_seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    kernels = _compile_distinct(list({id(each): each for each in lowered}.values()), cache, result)
+    result.statistics.compile_seconds = time.perf_counter() - start
+    result.statistics.operations = len(lowered)
+    result.statistics.distinct = len(result.objects)
+    return [kernels[id(each)] for each in lowered], result
+
+
+def _lower_distinct(operations: Iterable[ir.Operation | ir.OpView]) -> list[LoweredKernel | Exception]:
+    """Every op lowered, or its error; equal ops have the same object."""
+    seen: dict[str, LoweredKernel | Exception] = {}
+    lowered: list[LoweredKernel | Exception] = []
+    for item in operations:
+        key = signature(item.operation, enclosing_symbols(item))
+        if key not in seen:
+            seen[key] = _attempt(lower_kernel, item.operation)
+        lowered.append(seen[key])
+    return lowered
+
+
+def _compile_distinct(
+    lowered: list[LoweredKernel | Exception], cache: ObjectCache, result: CompiledKernels
+) -> dict[int, CompiledKernel | Exception]:
+    """The code of each of `lowered`, by its id; object files go into `result`."""
+    target, statistics = host_target(), result.statistics
+    found: dict[int, CompiledKernel | Exception] = {}
+    for each in lowered:
+        if isinstance(each, Exception):
+            found[id(each)] = each
+            continue
+        key = kernel_key(each, target)
+        kernel = CompiledKernel(f"luminal_kernel_{key}", each.scratch, each.serial)
+        found[id(each)] = kernel
+        if kernel.symbol in result.objects:
+            continue
+        image, place = cache.get(key)
+        if image is None:
+            compiled = _attempt(compile_kernel, each.text, kernel.symbol, each.loops_as_written)
+            if isinstance(compiled, Exception):
+                found[id(each)] = compiled
+                continue
+            image = compiled
+            cache.put(key, image)
+            statistics.compiled += 1
+        elif place == "memory":
+            statistics.memory += 1
+        else:
+            statistics.disk += 1
+        result.objects[kernel.symbol] = image
+    return found
+
+
+def _attempt(function: Callable[..., Result], *arguments: Any) -> Result | Exception:
+    """What the function returns, or what it raises: one kernel's failure concerns that kernel only."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return error
 
 
 def _host(target: Target) -> str:

@@ -1,0 +1,230 @@
+"""Times kernels for the search: each distinct one once, within a budget, with a log of what was left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...dialects.mlir import ir
+from ...errors import InputError
+from ...lowering.cpu import CpuOptions, compile_each
+from ..native.jit import load_objects
+from ..native.team import Team
+from ..program import KernelCode
+from .accesses import check_accesses
+from .buffers import Buffers
+from .database import Record, TuningDatabase
+from .device import available_memory
+from .signature import Launch, Sizes, launch_of
+from .timing import Clock, Timing, scratch_bytes
+
+_COMPILED_AT_ONCE = 8
+"""Kernels compiled before they are timed: the time budget is looked at in between."""
+
+ProgressCallback = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of one compilation's measuring: seconds for compiling and running, and kernels to be timed."""
+
+    seconds: float
+    candidates: int
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """What became of a kernel.
+
+    outcome: "measured", "rough" (broken off: much slower than its limit), "known" (from the database),
+    "budget", "memory", "sizes" (they do not fit the kernel), or "refused" (by the lowering). seconds: of a
+    launch, None if it was not timed. reason: why not, or how it was timed.
+    """
+
+    kernel: str
+    key: str
+    outcome: str
+    seconds: float | None
+    reason: str
+
+
+class _Skipped(Exception):
+    """A kernel is not timed: outcome and reason."""
+
+    def __init__(self, outcome: str, reason: str) -> None:
+        super().__init__(reason)
+        self.outcome, self.reason = outcome, reason
+
+
+class Measurer:
+    """Seconds of kernels, from the database or by running them in `team`.
+
+    Only kernels that the database does not know count against the budget, which holds over all calls.
+    `cache`: keep the object code of candidates on disk. `progress` is called as that of `CompileOptions`:
+    with what is about to be measured and None, then with its seconds. Each call saves the database.
+    """
+
+    def __init__(
+        self,
+        database: TuningDatabase,
+        team: Team,
+        budget: Budget,
+        cache: bool = True,
+        progress: ProgressCallback | None = None,
+    ) -> None:
+        self.database = database
+        self.budget = budget
+        self.log: list[LogEntry] = []
+        self.seconds_spent = 0.0
+        self.measured = 0
+        self._team = team
+        self._options = CpuOptions(cache=cache)
+        self._progress = progress
+        self._buffers = Buffers()
+        self._failures: dict[str, LogEntry] = {}
+
+    def measure(
+        self,
+        kernels: Sequence[ir.Operation | ir.OpView],
+        sizes: Sizes,
+        limits: Sequence[float | None] | None = None,
+        cold: Sequence[Collection[int]] | None = None,
+    ) -> list[float | None]:
+        """Seconds of a launch of each kernel with all threads of the team; None where it was not timed.
+
+        `sizes`: a value for every symbol of the module, in order or by symbol. `limits[i]`: the least time
+        known of an alternative to kernel i; measuring stops early at more than twice of it, and the seconds
+        are then an upper bound. `cold[i]`: the operands of kernel i that a program reads from memory rather
+        than from a cache, such as weights. No kernel's failure is an error: the log says why it has no time.
+        """
+        results: list[float | None] = [None] * len(kernels)
+        waiting: dict[str, _Wanted] = {}
+        for i, kernel in enumerate(kernels):
+            limit = None if limits is None else limits[i]
+            try:
+                launch = launch_of(
+                    kernel.operation, sizes, self._team.threads, () if cold is None else cold[i]
+                )
+            except (InputError, ValueError) as error:
+                self._note(kernel.operation.name, "", "sizes", None, str(error))
+                continue
+            known = self.database.entry(launch.key)
+            if known is not None and _answers(known, limit):
+                results[i] = float(known["seconds"])
+                self._note(str(launch), launch.key, "known", results[i], f"measured {known['when']}")
+            elif launch.key in self._failures:
+                self.log.append(self._failures[launch.key])
+            else:
+                wanted = waiting.setdefault(launch.key, _Wanted(launch, []))
+                wanted.limits.append(limit)
+                wanted.positions.append(i)
+        for wanted, seconds in self._measure_all(list(waiting.values())):
+            for i in wanted.positions:
+                results[i] = seconds
+        self.database.save()
+        return results
+
+    def _measure_all(self, wanted: list[_Wanted]) -> Iterator[tuple[_Wanted, float | None]]:
+        """The distinct kernels that are not known, compiled a few at a time and then timed alone."""
+        for first in range(0, len(wanted), _COMPILED_AT_ONCE):
+            group = wanted[first : first + _COMPILED_AT_ONCE]
+            start = time.perf_counter()
+            allowed = max(self.budget.candidates - self.measured, 0) if self._time_left() > 0 else 0
+            codes = self._compile([each.launch for each in group[:allowed]])
+            self.seconds_spent += time.perf_counter() - start
+            for k, each in enumerate(group):
+                yield each, self._measure_one(each, codes[k] if k < len(codes) else None)
+
+    def _time_left(self) -> float:
+        return self.budget.seconds - self.seconds_spent
+
+    def _measure_one(self, wanted: _Wanted, code: KernelCode | Exception | None) -> float | None:
+        launch, start = wanted.launch, time.perf_counter()
+        self._tell(launch, None)
+        try:
+            timing = self._time(launch, code, wanted.limit)
+        except _Skipped as skipped:
+            self._note(str(launch), launch.key, skipped.outcome, None, skipped.reason)
+            if skipped.outcome != "budget":
+                self._failures[launch.key] = self.log[-1]
+            return None
+        finally:
+            self.seconds_spent += time.perf_counter() - start
+        self.measured += 1
+        details = {**launch.details, "runs": timing.runs, **({"rough": True} if timing.rough else {})}
+        self.database.put(launch.key, timing.seconds, **details)
+        outcome = "rough" if timing.rough else "measured"
+        self._note(str(launch), launch.key, outcome, timing.seconds, f"{timing.runs} runs")
+        self._tell(launch, timing.seconds)
+        return timing.seconds
+
+    def _compile(self, launches: list[Launch]) -> list[KernelCode | Exception]:
+        """The kernels' code, or the error that the lowering raised."""
+        kernels, compiled = compile_each([launch.op for launch in launches], self._options)
+        addresses = load_objects(compiled.objects)
+        return [
+            kernel
+            if isinstance(kernel, Exception)
+            else KernelCode(addresses[kernel.symbol], kernel.scratch, kernel.serial)
+            for kernel in kernels
+        ]
+
+    def _time(self, launch: Launch, code: KernelCode | Exception | None, limit: float | None) -> Timing:
+        if code is None or self.measured >= self.budget.candidates or self._time_left() <= 0:
+            raise _Skipped("budget", self._budget_text())
+        if isinstance(code, Exception):
+            raise _Skipped("refused", f"{type(code).__name__}: {code}")
+        try:
+            check_accesses(launch.op, launch.symbols)
+        except InputError as error:
+            raise _Skipped("sizes", str(error)) from error
+        self._check_memory(launch, code)
+        deadline = time.perf_counter() + self._time_left()
+        try:
+            self._buffers.prepare(launch)
+            clock = Clock(self._team, code, launch, self._buffers)
+            estimate = clock.estimate()
+            if time.perf_counter() + estimate > deadline:
+                raise _Skipped("budget", f"a launch takes about {estimate:.2g} s; {self._budget_text()}")
+            return clock.seconds(limit, deadline)
+        except MemoryError as error:
+            raise _Skipped("memory", f"the system refused memory: {error}") from error
+
+    def _check_memory(self, launch: Launch, code: KernelCode) -> None:
+        """Refuses what takes more than half of the memory that is free."""
+        needed = self._buffers.needed(launch) + scratch_bytes(code, launch) * (self._team.threads + 1)
+        free = available_memory() + self._buffers.held
+        if needed > free // 2:
+            raise _Skipped("memory", f"needs {needed} bytes, more than half of the {free} bytes free")
+
+    def _budget_text(self) -> str:
+        spent = f"{self.seconds_spent:.2f} of {self.budget.seconds:g} s"
+        return f"spent: {spent}, {self.measured} of {self.budget.candidates} candidates"
+
+    def _note(self, kernel: str, key: str, outcome: str, seconds: float | None, reason: str) -> None:
+        self.log.append(LogEntry(kernel, key, outcome, seconds, reason))
+
+    def _tell(self, launch: Launch, seconds: float | None) -> None:
+        if self._progress is not None:
+            self._progress(f"measure {launch}", seconds)
+
+
+@dataclass
+class _Wanted:
+    """A kernel to time, and where it stands in the list of a call."""
+
+    launch: Launch
+    positions: list[int]
+    limits: list[float | None] = field(default_factory=list)
+
+    @property
+    def limit(self) -> float | None:
+        """The most lenient limit; None if one place has none."""
+        given = [limit for limit in self.limits if limit is not None]
+        return max(given) if len(given) == len(self.limits) else None
+
+
+def _answers(known: Record, limit: float | None) -> bool:
+    """Whether an entry says enough: a rough one only that a kernel is much slower than its limit."""
+    return not known.get("rough") or (limit is not None and known["seconds"] > 2 * limit)

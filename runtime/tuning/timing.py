@@ -1,0 +1,127 @@
+"""Seconds of one kernel in the native team, as a program runs it: launches in a row with barriers between.
+
+Operands that are not cold stay in the cache if they fit, as most intermediate values of a program do. The
+clock is read by the team after each launch, so that neither Python nor waking the workers takes part.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..native.team import LAUNCH, SERIAL, Team, aligned_bytes
+from ..program import KernelCode
+from .buffers import Buffers
+from .signature import Launch
+
+BATCH_SECONDS = 1e-3
+"""Launches of a quick kernel are timed in batches of about this long."""
+
+LARGEST_BATCH = 256
+ENOUGH_SECONDS = 8e-3
+"""Time spent on one kernel after which no further batch begins."""
+
+BATCHES = 5
+SLOW_SECONDS = 2e-2
+"""A kernel that takes longer runs three times."""
+
+NOISE = 0.02
+"""A time less by a smaller part is no news."""
+
+SHARES = 64
+"""One in so many parts of each thread's work is run first, to see how long a launch takes."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of a launch, how many were run, and whether it was broken off as too slow."""
+
+    seconds: float
+    runs: int
+    rough: bool = False
+
+
+class Clock:
+    """Runs one kernel at one size. `code`, `launch` and the buffers' blocks must stay alive meanwhile."""
+
+    def __init__(self, team: Team, code: KernelCode, launch: Launch, buffers: Buffers) -> None:
+        self._team = team
+        self._code = code
+        self._launch = launch
+        self._buffers = buffers
+        self._symbols = np.array([*launch.symbols.values(), 0], np.int64)
+        self.scratch = scratch_bytes(code, launch)
+
+    def estimate(self) -> float:
+        """Seconds of a launch, judged by one thread running a small part of it once."""
+        shares = 1 if self._code.serial else SHARES * self._team.threads
+        function = ctypes.CFUNCTYPE(
+            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
+        )(self._code.address)
+        pointers = self._buffers.pointers(self._launch, 1)
+        memory = aligned_bytes(self.scratch)
+        start = time.perf_counter()
+        # The last share: where there are fewer items than shares, it has one, and the first has none.
+        function(pointers.ctypes.data, self._symbols.ctypes.data, shares - 1, shares, memory.ctypes.data)
+        seconds = time.perf_counter() - start
+        return seconds if self._code.serial else seconds * SHARES
+
+    def seconds(self, limit: float | None = None, deadline: float = float("inf")) -> Timing:
+        """The time of a launch; broken off once it is clearly more than twice `limit`, or after `deadline`.
+
+        `deadline` is a value of `time.perf_counter`; two launches are always run.
+        """
+        best = min(self._once(), self._once())
+        runs, batches, steady, start = 2, 0, 0, time.perf_counter()
+        while not (too_slow := limit is not None and best > 2 * limit):
+            now = time.perf_counter()
+            if now > deadline or self._enough(best, batches, steady, now - start):
+                break
+            count = min(max(int(BATCH_SECONDS / max(best, 1e-9)), 1), LARGEST_BATCH)
+            found = self._batch(count) if count > 1 else self._once()
+            steady = 0 if found < best * (1 - NOISE) else steady + 1
+            best = min(best, found)
+            runs += count
+            batches += 1
+        return Timing(best, runs, too_slow)
+
+    @staticmethod
+    def _enough(best: float, batches: int, steady: int, spent: float) -> bool:
+        """Whether more batches are not worth their time; a time that still falls was disturbed."""
+        if best > SLOW_SECONDS:
+            return batches >= 1
+        return spent > 4 * ENOUGH_SECONDS or (steady >= 2 and (batches >= BATCHES or spent > ENOUGH_SECONDS))
+
+    def _once(self) -> float:
+        launches, _pointers = self._table(1)
+        start = time.perf_counter()
+        self._team.run(launches, scratch=self.scratch)
+        return time.perf_counter() - start
+
+    def _batch(self, count: int) -> float:
+        """The median of `count` launches in a row.
+
+        One launch before them wakes the workers, and one after them gives the last one its barrier.
+        """
+        launches, _pointers = self._table(count + 2)
+        stamps = np.zeros(count + 2, np.int64)
+        self._team.run(launches, scratch=self.scratch, times=stamps)
+        return float(np.median(np.diff(stamps)[:count])) * 1e-9
+
+    def _table(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Launches, and the pointers that they point to."""
+        pointers = self._buffers.pointers(self._launch, count)
+        launches = np.zeros(count, LAUNCH)
+        launches["fn"] = self._code.address
+        launches["bufs"] = pointers.ctypes.data + pointers.strides[0] * np.arange(count)
+        launches["syms"] = self._symbols.ctypes.data
+        launches["flags"] = SERIAL if self._code.serial else 0
+        return launches, pointers
+
+
+def scratch_bytes(code: KernelCode, launch: Launch) -> int:
+    """Scratch memory per thread."""
+    return int(code.scratch.evaluate(launch.symbols))
