@@ -27,6 +27,10 @@ $(VENV)/test.stamp: $(VENV)/run.stamp
 	$(BIN)/python -m pip install -q -e '.[models,dev]'
 	touch $@
 
+$(VENV)/bench.stamp: $(VENV)/run.stamp
+	$(BIN)/python -m pip install -q -e '.[models,bench]'
+	touch $@
+
 install: $(VENV)/run.stamp ## make the virtual environment and install luminal with its models
 
 run: $(VENV)/run.stamp ## the main job: SmolLM2 answers a question, compared with torch eager
@@ -35,7 +39,7 @@ run: $(VENV)/run.stamp ## the main job: SmolLM2 answers a question, compared wit
 embed: $(VENV)/run.stamp ## sentence embeddings by all-MiniLM-L6-v2, compared with torch eager
 	$(BIN)/luminal-run embed "The cat sits on the mat." "A feline rests on a rug." "Stocks fell sharply today."
 
-bench: $(VENV)/run.stamp ## measure luminal beside torch eager and Inductor
+bench: $(VENV)/bench.stamp ## measure luminal beside torch eager, Inductor, ONNX Runtime and OpenVINO
 	$(BIN)/luminal-bench all
 
 test: lit pytest lint types ## everything that CI runs

@@ -62,6 +62,12 @@ class CompiledModel:
         rows = [f"{name:<40s} {seconds:8.3f} s" for name, seconds in self._progress.seconds.items()]
         return "\n".join([*rows, f"{'total':<40s} {self._progress.total:8.3f} s"])
 
+    def planned_memory(self) -> tuple[int, int]:
+        """Bytes that calls use besides inputs and results, exact: for temporary values in the largest call so
+        far, and for packed weights.
+        """
+        return self._bound.call.program.planned_memory()
+
     def refresh_weights(self) -> None:
         """Pack all weights again in the next call: after a change that torch doesn't count (by `.data`)."""
         self._bound.call.weights_changed()

@@ -75,6 +75,12 @@ class ArenaPlanner:
         offsets, total = place(self._blocks, [sizes[k] for k in self._expression_of])
         return ArenaPlan(np.array(offsets, np.uint64), sizes, total)
 
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest plan that calls have needed so far; 0 before the first."""
+        with self._lock:
+            return max((plan.total for plan in self._plans.values()), default=0)
+
     def block_size(self, plan: ArenaPlan, block: int) -> int:
         """Bytes planned for an arena block."""
         return plan.sizes[self._expression_of[block]]

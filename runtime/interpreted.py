@@ -50,6 +50,10 @@ class InterpretedProgram:
             elif result.writes is not None:
                 np.copyto(arrays[home.index], value)
 
+    def planned_memory(self) -> tuple[int, int]:
+        """The interpreter plans nothing: NumPy allocates as it goes."""
+        return 0, 0
+
 
 def _array(address: int, type_: Value, symbols: tuple[int, ...]) -> np.ndarray:
     """The memory at `address` as an array, without a copy."""

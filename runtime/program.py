@@ -45,6 +45,9 @@ class Runnable(Protocol):
     ) -> None:
         """Runs on the addresses of contiguous arguments and of uninitialised results."""
 
+    def planned_memory(self) -> tuple[int, int]:
+        """Bytes for temporary values in the largest call so far, and bytes of packed weights."""
+
 
 @dataclass(frozen=True)
 class KernelCode:
@@ -209,6 +212,10 @@ class Program:
             self._copy(frame, argument_pointers, result_pointers, symbols)
         finally:
             self._frames.append(frame)
+
+    def planned_memory(self) -> tuple[int, int]:
+        """Bytes of the arena for the largest call so far, and of what is computed once from the weights."""
+        return self._planner.largest, sum(-(-size // 64) * 64 for size in self.layout.static_blocks)
 
     def _prepare(
         self,

@@ -31,13 +31,27 @@ def measured_block() -> Iterator[Peak]:
 
     Where the system cannot restart its peak counter (only Linux can), the peak is the process's so far.
     """
-    time.sleep(QUIET_SECONDS)
+    quiet()
     restart_peak()
     peak = Peak()
     try:
         yield peak
     finally:
         peak.bytes = peak_memory()
+
+
+def quiet() -> None:
+    """Wait until other threads sleep."""
+    time.sleep(QUIET_SECONDS)
+
+
+def resident_memory() -> int:
+    """Resident memory in bytes now; where the system does not tell, the process's peak so far."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return peak_memory()
+    return pages * resource.getpagesize()
 
 
 def restart_peak() -> None:
@@ -75,11 +89,12 @@ def best_seconds(run: Callable[[], object], budget: float, least: int = 3) -> fl
 
 class StageClock:
     """A progress callback for luminal's compile options that sums seconds by stage and shows the stages on
-    stderr.
+    stderr. `shared`: seconds of stages that were done before, for someone else.
     """
 
     def __init__(self, label: str, show: bool = True) -> None:
         self.seconds: dict[str, float] = {}
+        self.shared = 0.0
         self._label, self._show = label, show and sys.stderr.isatty()
         self._verbose = show and not self._show
 

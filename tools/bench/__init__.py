@@ -1,4 +1,4 @@
-"""luminal-bench: luminal, torch eager and Inductor on the same work, each in a time block of its own."""
+"""luminal-bench: luminal, torch eager, Inductor, ONNX Runtime and OpenVINO on the same work, in turns."""
 
 from .command import main
 

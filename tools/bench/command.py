@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from luminal.errors import LuminalError
 
@@ -12,54 +13,135 @@ WORKLOADS = {
     "prefill": "128 prompt tokens of SmolLM2-135M",
     "embed": "8 sentences of 64 tokens through all-MiniLM-L6-v2",
     "images": "one 224x224 image through a network of ResNet-18's shape",
+    "mlp": "64 rows through linear 1024 to 4096, gelu, linear 4096 to 1024",
     "pointwise": "tanh, sigmoid, where, exp and division on 8M elements",
     "norm": "layer norm, gelu and softmax on 4096x2048",
-    "matmul": "1024x1024x1024 matrix product with bias and relu",
+    "attention": "causal attention, 8 heads x 1024 tokens x 64, as torch's fused function",
+    "attention-written": "the same written out: product, scale, mask, softmax, product",
+    "attention-4096": "causal attention, 8 heads x 4096 tokens x 64: look at the memory",
+    "matmul-512": "512x512x512 matrix product with bias and relu, constant weights",
+    "matmul": "1024x1024x1024 matrix product with bias and relu, constant weights",
+    "matmul-2048": "2048x2048x2048 matrix product with bias and relu, constant weights",
+    "conv-1x1": "convolution 256x14x14, 1x1, with batch norm and relu",
+    "conv-3x3": "convolution 128x28x28, 3x3, with batch norm and relu",
+    "conv-strided": "convolution 64x56x56, 3x3 in steps of 2, with batch norm and relu",
+    "conv-depthwise": "convolution 384x28x28, 3x3 depthwise, with batch norm and relu",
 }
-CONTESTANTS = ("luminal", "eager", "inductor")
+_ABOUT = """\
+Measures luminal beside torch eager, Inductor, ONNX Runtime and OpenVINO on the same models and inputs. Every
+result is compared with eager's first; then the contestants take turns."""
+GROUPS = {
+    "all": tuple(WORKLOADS),
+    "main": ("decode", "prefill", "embed", "images", "mlp", "pointwise", "norm", "attention"),
+}
+CONTESTANTS = ("luminal", "eager", "inductor", "inductor-frozen", "onednn", "onnxruntime", "openvino")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the `luminal-bench` command. Exit status: 0, or 1 after one clear message."""
     arguments = _parser().parse_args(argv)
-    names = list(WORKLOADS) if "all" in arguments.workload else list(dict.fromkeys(arguments.workload))
+    names = [name for given in arguments.workload for name in GROUPS.get(given, (given,))]
     try:
-        return _run(names, arguments)
+        figures = _run(list(dict.fromkeys(names)), arguments)
+        if arguments.json:
+            _write(json.dumps(figures, indent=1), arguments.json)
+        return 0
     except LuminalError as error:
         print(f"luminal-bench: error: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"luminal-bench: error: cannot write {arguments.json}: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("luminal-bench: interrupted", file=sys.stderr)
     return 1
 
 
-def _run(names: list[str], arguments: argparse.Namespace) -> int:
+def _run(names: list[str], arguments: argparse.Namespace) -> dict[str, object]:
+    """Everything that was measured, as JSON has it."""
+    if arguments.compile:
+        from .compile_time import measure_compile_times
+
+        return measure_compile_times(names, arguments.threads)
     from .machine import measure_machine
     from .report import as_json, print_machine, print_report
     from .runner import run_workload
+    from .search import SEARCHES, print_searches
+    from .summary import print_summary
     from .workloads import build_workload
 
+    _use_threads(arguments.threads)
     machine = measure_machine()
     print_machine(machine)
+    chosen = arguments.only or CONTESTANTS
+    if arguments.search:
+        chosen = ["eager", *SEARCHES]
     results = {}
     for name in names:
         workload = build_workload(name, arguments.threads)
-        results[name] = run_workload(name, workload, arguments.only or list(CONTESTANTS), arguments.seconds)
+        machine = measure_machine(machine)
+        results[name] = run_workload(name, workload, chosen, arguments.seconds)
         print_report(name, WORKLOADS[name], workload, results[name], machine)
-    print(json.dumps(as_json(results, machine)))
-    return 0
+    if arguments.search:
+        print_searches(results)
+    else:
+        print_summary(results)
+    return as_json(results, machine)
+
+
+def _use_threads(threads: int) -> None:
+    """torch with as many threads as the others."""
+    import torch
+
+    if threads:
+        torch.set_num_threads(threads)
+
+
+def _write(text: str, file: str) -> None:
+    if file == "-":
+        print(text)
+    else:
+        Path(file).write_text(text + "\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    listing = "\n".join(f"  {name:<10} {text}" for name, text in WORKLOADS.items())
+    listing = "\n".join(f"  {name:<18} {text}" for name, text in WORKLOADS.items())
+    groups = "\n".join(f"  {name:<18} {', '.join(members)}" for name, members in list(GROUPS.items())[1:])
     parser = argparse.ArgumentParser(
         prog="luminal-bench",
-        description=f"{__doc__}\n\nworkloads:\n{listing}",
+        description=f"{_ABOUT}\n\nworkloads:\n{listing}\n  {'all':<18} all of these\n{groups}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("workload", nargs="+", choices=[*WORKLOADS, "all"], help="what to measure")
+    parser.add_argument("workload", nargs="+", choices=[*WORKLOADS, *GROUPS], help="what to measure")
     parser.add_argument(
         "--only", action="append", choices=CONTESTANTS, help="measure only this one (repeatable)"
     )
-    parser.add_argument("--seconds", type=float, default=3.0, help="time for each (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=0, help="luminal's threads (default: all processors)")
+    parser.add_argument(
+        "--seconds", type=_positive, default=3.0, help="time for each contestant (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--threads", type=_count, default=0, help="threads of every contestant (default: all processors)"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write all figures to FILE as well; - is stdout")
+    tables = parser.add_mutually_exclusive_group()
+    tables.add_argument(
+        "--search", action="store_true", help="compare luminal's search settings: measured, estimated, off"
+    )
+    tables.add_argument(
+        "--compile",
+        action="store_true",
+        help="luminal's compile seconds by stage in a new process: caches empty, and again full",
+    )
     return parser
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be positive, not {text}")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 1024:
+        raise argparse.ArgumentTypeError(f"must be 0 to 1024, not {text}")
+    return value

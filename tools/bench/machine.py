@@ -4,30 +4,34 @@ from dataclasses import dataclass
 
 import torch
 
-from ..measure import best_seconds, measured_block
+from ..measure import best_seconds, quiet
+from .peak import peak_flops
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Memory bandwidth for reading in bytes per second, and single-precision matrix arithmetic in FLOP per
-    second.
-    """
+    """Memory bandwidth in bytes per second, and single-precision arithmetic in FLOP per second."""
 
     bandwidth: float
     flops: float
     threads: int
 
 
-def measure_machine() -> Machine:
-    """Bandwidth: the best of summing and copying 256 MiB; arithmetic: torch's best square matrix product."""
-    with torch.no_grad(), measured_block():
+def measure_machine(known: Machine | None = None, budget: float = 0.5) -> Machine:
+    """Bandwidth: the best of summing and copying 256 MiB; arithmetic: multiply-adds on registers.
+
+    `known`: an earlier measurement, which a disturbed one does not lower.
+    """
+    threads = torch.get_num_threads()
+    with torch.no_grad():
+        quiet()
+        flops = peak_flops(threads, budget)
         data = torch.ones(64 << 20)
         copy = torch.empty_like(data)
         size = data.numel() * data.element_size()
-        read = size / best_seconds(lambda: data.sum(), 0.5)
-        moved = 2 * size / best_seconds(lambda: copy.copy_(data), 0.5)
-        flops = 0.0
-        for side in (1024, 1536, 2048):
-            left, right = torch.randn(side, side), torch.randn(side, side)
-            flops = max(flops, 2 * side**3 / best_seconds(lambda a=left, b=right: a @ b, 0.3))  # type: ignore[misc]
-    return Machine(max(read, moved), flops, torch.get_num_threads())
+        read = size / best_seconds(data.sum, budget)
+        moved = 2 * size / best_seconds(lambda: copy.copy_(data), budget)
+    bandwidth = max(read, moved)
+    if known is not None:
+        bandwidth, flops = max(bandwidth, known.bandwidth), max(flops, known.flops)
+    return Machine(bandwidth, flops, threads)

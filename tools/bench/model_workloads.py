@@ -2,16 +2,16 @@
 it.
 """
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import torch
 
 from ..measure import StageClock
-from ..models.cache import KeyValueBuffers
-from ..models.generate import CachedLanguageModel, EagerLanguageModel, LanguageModel
-from ..models.language import Decode, Prefill
+from .contestants import luminal_contestant, module_contestants, nothing, with_same_weights
+from .search import SEARCHES, options_of
 from .workload import Contestant, Run, Workload
 
 CAPACITY = 512
@@ -19,29 +19,29 @@ FILLED = 64
 STEPS = 16
 PROMPT = 128
 
+Rounds = Callable[[Any], tuple[Callable[[], object], Run]]
+
 
 def decode(threads: int) -> Workload:
     """Tokens after a prompt of FILLED tokens; a unit is one token."""
-    model = _smollm2()
-    tokens = _tokens(FILLED + STEPS, model.config.vocab_size)
+    from .onnx_decode import DecodeSteps
 
-    def rounds(language: LanguageModel) -> tuple[Callable[[], object], Run]:
+    model = _smollm2()
+    config = model.config
+    tokens = _tokens(FILLED + STEPS, config.vocab_size)
+
+    def rounds(language: Any) -> tuple[Callable[[], object], Run]:
         def run() -> torch.Tensor:
             logits = [language.decode(tokens[at], at) for at in range(FILLED, FILLED + STEPS)]
             return torch.stack(logits)
 
         return lambda: language.prefill(tokens[:FILLED]), run
 
-    cached = (
-        2
-        * 4
-        * FILLED
-        * model.config.num_key_value_heads
-        * model.config.head_dim
-        * model.config.num_hidden_layers
-    )
+    cached = 2 * 4 * FILLED * config.num_key_value_heads * config.head_dim * config.num_hidden_layers
+    contestants = _language_contestants(model, threads, rounds, "decode")
+    steps = DecodeSteps(with_same_weights(model), tokens, FILLED, threads)
     return Workload(
-        _language_contestants(model, threads, rounds),
+        {**contestants, **steps.contestants()},
         bytes=_parameter_bytes(model) + cached,
         flops=2.0 * _parameters(model),
         units=STEPS,
@@ -53,8 +53,12 @@ def prefill(threads: int) -> Workload:
     model = _smollm2()
     tokens = _tokens(PROMPT, model.config.vocab_size)
     inner = _parameters(model) - model.lm_head.weight.numel()
+
+    def rounds(language: Any) -> tuple[Callable[[], object], Run]:
+        return nothing, lambda: language.prefill(tokens)
+
     return Workload(
-        _language_contestants(model, threads, lambda language: (_nothing, lambda: language.prefill(tokens))),
+        _language_contestants(model, threads, rounds, "prefill"),
         bytes=_parameter_bytes(model),
         flops=2.0 * (inner * PROMPT + model.lm_head.weight.numel()),
     )
@@ -65,12 +69,14 @@ def embed(threads: int) -> Workload:
     from ..models.compiled import compile_embedding
     from ..models.minilm import load_minilm
 
-    module, _ = load_minilm()
+    module, _ = load_minilm("sdpa")
+    written_out = with_same_weights(module)
+    written_out.model.set_attn_implementation("eager")  # type: ignore[union-attr,operator]
     ids = torch.tensor([_tokens(64, 30000) for _ in range(8)])
     inputs = (ids, torch.ones_like(ids))
     layers = module.model.encoder.parameters()  # type: ignore[union-attr,operator]
     return Workload(
-        _module_contestants(module, inputs, threads, compile_embedding, attention=module.model),
+        module_contestants(module, inputs, threads, compile_embedding, written_out, ("ids", "mask")),
         bytes=_parameter_bytes(module),
         flops=2.0 * ids.numel() * sum(parameter.numel() for parameter in layers),
     )
@@ -84,81 +90,54 @@ def images(threads: int) -> Workload:
     module = seeded_resnet()
     image = torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0))
 
-    def compiled(network: torch.nn.Module, options: Any) -> Callable[..., torch.Tensor]:
+    def compiled(network: torch.nn.Module, options: Any) -> Any:
         return compile_images(network, 224, options)
 
     return Workload(
-        _module_contestants(module, (image,), threads, compiled), bytes=_parameter_bytes(module), flops=3.6e9
+        module_contestants(module, (image,), threads, compiled), bytes=_parameter_bytes(module), flops=3.6e9
     )
 
 
-def _language_contestants(
-    model: Any, threads: int, rounds: Callable[[LanguageModel], tuple[Callable[[], object], Run]]
-) -> dict[str, Contestant]:
-    def by_luminal(clock: StageClock) -> tuple[Callable[[], object], Run]:
-        import luminal
+def _language_contestants(model: Any, threads: int, rounds: Rounds, measured: str) -> dict[str, Contestant]:
+    """`measured`: the program, prefill or decode, whose memory is reported."""
+    from ..models.cache import KeyValueBuffers
+    from ..models.generate import CachedLanguageModel, EagerLanguageModel
+    from ..models.language import Decode, Prefill
 
-        from ..models.compiled import compile_language
+    fused, written_out = with_same_weights(model), with_same_weights(model)
+    fused.set_attn_implementation("sdpa")
+    written_out.set_attn_implementation("eager")
 
-        model.set_attn_implementation("eager")
-        programs = ("prefill", "decode")
-        options = {
-            name: luminal.CompileOptions(threads=threads, progress=partial(clock.stage_of, name))
-            for name in programs
-        }
-        return rounds(compile_language(model, CAPACITY, options).model)
+    def by_luminal(options: Mapping[str, Any]) -> Contestant:
+        def compiled(chosen: Any) -> Any:
+            from ..models.compiled import compile_language
+
+            clock: StageClock = chosen.progress
+            programs = {
+                name: dataclasses.replace(chosen, progress=partial(clock.stage_of, name))
+                for name in ("prefill", "decode")
+            }
+            return compile_language(written_out, CAPACITY, programs)
+
+        return luminal_contestant(
+            compiled,
+            lambda language: rounds(language.model),
+            threads,
+            options,
+            lambda language: getattr(language, measured),
+        )
 
     def by_inductor(_clock: StageClock) -> tuple[Callable[[], object], Run]:
-        model.set_attn_implementation("sdpa")
+        module = with_same_weights(fused)
         buffers = KeyValueBuffers.of(model.config, CAPACITY)
-        first = torch.compile(Prefill(model, buffers), dynamic=True)
-        step = torch.compile(Decode(model, buffers), dynamic=True)
+        first = torch.compile(Prefill(module, buffers), dynamic=True)
+        step = torch.compile(Decode(module, buffers), dynamic=True)
         return rounds(CachedLanguageModel(first, step, CAPACITY))
 
-    def by_eager(_clock: StageClock) -> tuple[Callable[[], object], Run]:
-        model.set_attn_implementation("sdpa")
-        return rounds(EagerLanguageModel(model))
-
     return {
-        "eager": Contestant(by_eager),
-        "luminal": Contestant(by_luminal),
-        "inductor": Contestant(by_inductor),
-    }
-
-
-def _module_contestants(
-    module: torch.nn.Module,
-    inputs: tuple[torch.Tensor, ...],
-    threads: int,
-    compile_module: Callable[[Any, Any], Callable[..., torch.Tensor]],
-    attention: Any = None,
-) -> dict[str, Contestant]:
-    """`attention` is the transformers model within `module`, whose users run it with fused attention."""
-
-    def choose(implementation: str) -> None:
-        if attention is not None:
-            attention.set_attn_implementation(implementation)
-
-    def by_luminal(clock: StageClock) -> tuple[Callable[[], object], Run]:
-        import luminal
-
-        choose("eager")
-        compiled = compile_module(module, luminal.CompileOptions(threads=threads, progress=clock))
-        return _nothing, lambda: compiled(*inputs)
-
-    def by_inductor(_clock: StageClock) -> tuple[Callable[[], object], Run]:
-        choose("sdpa")
-        compiled = torch.compile(module)
-        return _nothing, lambda: compiled(*inputs)
-
-    def by_eager(_clock: StageClock) -> tuple[Callable[[], object], Run]:
-        choose("sdpa")
-        return _nothing, lambda: module(*inputs)
-
-    return {
-        "eager": Contestant(by_eager),
-        "luminal": Contestant(by_luminal),
-        "inductor": Contestant(by_inductor),
+        "eager": Contestant(lambda _clock: rounds(EagerLanguageModel(fused))),
+        **{name: by_luminal(options_of(name)) for name in SEARCHES},
+        "inductor": Contestant(by_inductor, compiler=True),
     }
 
 
@@ -179,7 +158,3 @@ def _parameters(module: torch.nn.Module) -> int:
 
 def _parameter_bytes(module: torch.nn.Module) -> float:
     return float(sum(parameter.numel() * parameter.element_size() for parameter in module.parameters()))
-
-
-def _nothing() -> None:
-    """No preparation."""

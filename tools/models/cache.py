@@ -51,6 +51,40 @@ class PrefixLayer(CacheLayerMixin):
         return self.keys.shape[2]
 
 
+class GrowingLayer(CacheLayerMixin):
+    """One layer's rows so far; new rows make new, longer tensors: (batch, heads, rows, head size)."""
+
+    is_compileable = True
+    is_sliding = False
+    is_croppable = False
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+        super().__init__()
+        self.keys, self.values = keys, values
+        self.is_initialized = True
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """The rows so far are given."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        assert self.keys is not None and self.values is not None
+        self.keys = torch.cat([self.keys, key_states], 2)
+        self.values = torch.cat([self.values, value_states], 2)
+        return self.keys, self.values
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self.get_seq_length() + query_length, 0
+
+    def get_seq_length(self) -> int:
+        assert self.keys is not None
+        return self.keys.shape[2]
+
+    def get_max_length(self) -> int:
+        return -1
+
+
 class KeyValueBuffers(torch.nn.Module):
     """The cache's memory: for each layer two buffers of (1, key-value heads, capacity, head size)."""
 
