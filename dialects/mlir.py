@@ -11,26 +11,29 @@ forever: contexts made here have multithreading off.
 from __future__ import annotations
 
 import threading
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from torch_mlir import execution_engine, ir, passmanager, rewrite
 from torch_mlir._mlir_libs import _mlir
-from torch_mlir.dialects import (
-    affine,
-    arith,
-    cf,
-    ext,
-    func,
-    gpu,
-    linalg,
-    llvm,
-    math,
-    memref,
-    nvvm,
-    scf,
-    vector,
-)
-from torch_mlir.dialects import torch as torch_dialect
+
+if TYPE_CHECKING:
+    from torch_mlir.dialects import (
+        affine,
+        arith,
+        cf,
+        ext,
+        func,
+        gpu,
+        linalg,
+        llvm,
+        math,
+        memref,
+        nvvm,
+        scf,
+        vector,
+    )
+    from torch_mlir.dialects import torch as torch_dialect
 
 __all__ = [
     "affine",
@@ -63,6 +66,13 @@ _mlir.globals.append_dialect_search_prefix(__package__)
 _LOAD_LOCK = threading.Lock()
 
 
+def __getattr__(name: str) -> Any:
+    # All dialects together take half a second to import: a process that compiles one kernel needs few.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"torch_mlir.dialects.{name.removesuffix('_dialect')}")
+
+
 def load_dialects(ctx: ir.Context) -> ir.Context:
     """Load the `luminal` and `kernel` dialects into `ctx` (once; later calls do nothing) and return it."""
     from . import kernel, luminal
@@ -79,10 +89,10 @@ def context() -> ir.Context:
     ctx = ir.Context()
     ctx.enable_multithreading(False)
     with _LOAD_LOCK:
-        torch_dialect.register_dialect(ctx)
+        import_module("torch_mlir.dialects.torch").register_dialect(ctx)
     return load_dialects(ctx)
 
 
 def translate_to_llvm_ir(operation: Any) -> str:
     """LLVM IR text of a module in the `llvm` dialect."""
-    return llvm.translate_module_to_llvmir(operation)
+    return import_module("torch_mlir.dialects.llvm").translate_module_to_llvmir(operation)

@@ -5,6 +5,8 @@
 | `LUMINAL_CACHE_DIR` | directory of the on-disk object cache (default `$XDG_CACHE_HOME/luminal`, else
 `~/.cache/luminal`) |
 | `LUMINAL_TUNING_DB` | file of measured kernel times (default `tuning.jsonl` in the cache directory) |
+| `LUMINAL_COMPILE_WORKERS` | processes that compile many kernels side by side (default: one per processor, at
+most 8; 1: none) |
 | `LUMINAL_THREADS` | worker threads when `CompileOptions.threads` is 0 (default: the processors this process
 may use) |
 | `LUMINAL_PROGRESS` | `1` shows compile stages on stderr as if `CompileOptions(progress=True)` were given |

@@ -2,7 +2,7 @@
 
 Two ops are one kernel when their text is equal but for the names of operands; two lowered kernels when their
 text is equal.
-Compiling is single-threaded: LLVM takes tens of milliseconds a kernel, and Python threads hardly overlap.
+LLVM takes tens of milliseconds a kernel; many at a time are compiled side by side in processes of a pool.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import importlib
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from ...errors import LoweringError
 from .abi import LoweredKernel
 from .cache import ObjectCache, cache_directory, key_of
 from .codegen import compile_kernel, toolchain
+from .compile_pool import WORTH_STARTING, shared_pool
 from .target import Target, host_target
 
 LOWERINGS = {
@@ -121,61 +123,95 @@ def compile_each(
     The list has a kernel or its error for each op; `kernels` of the other result is left empty.
     """
     options = options or CpuOptions()
-    cache = ObjectCache(cache_directory() if options.cache else None)
     result = CompiledKernels()
+    build = _Build(ObjectCache(cache_directory() if options.cache else None), result)
+    seen: dict[str, CompiledKernel | Exception] = {}
+    keys: list[str] = []
     start = time.perf_counter()
-    lowered = _lower_distinct(operations)
-    result.statistics.lowering_seconds = time.perf_counter() - start
-    start = time.perf_counter()
-    kernels = _compile_distinct(list({id(each): each for each in lowered}.values()), cache, result)
-    result.statistics.compile_seconds = time.perf_counter() - start
-    result.statistics.operations = len(lowered)
+    try:
+        for item in operations:
+            keys.append(signature(item.operation, enclosing_symbols(item)))
+            if keys[-1] not in seen:
+                lowered = _attempt(lower_kernel, item.operation)
+                seen[keys[-1]] = lowered if isinstance(lowered, Exception) else build.begin(lowered)
+        middle = time.perf_counter()
+        failures = build.finish()
+    except BaseException:  # an interrupt: nobody waits for the rest
+        build.cancel()
+        raise
+    result.statistics.lowering_seconds = middle - start
+    result.statistics.compile_seconds = time.perf_counter() - middle
+    result.statistics.operations = len(keys)
     result.statistics.distinct = len(result.objects)
-    return [kernels[id(each)] for each in lowered], result
+    found = [seen[key] for key in keys]
+    return [
+        failures.get(kernel.symbol, kernel) if isinstance(kernel, CompiledKernel) else kernel
+        for kernel in found
+    ], result
 
 
-def _lower_distinct(operations: Iterable[ir.Operation | ir.OpView]) -> list[LoweredKernel | Exception]:
-    """Every op lowered, or its error; equal ops have the same object."""
-    seen: dict[str, LoweredKernel | Exception] = {}
-    lowered: list[LoweredKernel | Exception] = []
-    for item in operations:
-        key = signature(item.operation, enclosing_symbols(item))
-        if key not in seen:
-            seen[key] = _attempt(lower_kernel, item.operation)
-        lowered.append(seen[key])
-    return lowered
+class _Build:
+    """Object files of lowered kernels: from the cache, by the compile pool, or made here.
 
+    With a running pool compiling begins at once, and goes on while further kernels are lowered.
+    """
 
-def _compile_distinct(
-    lowered: list[LoweredKernel | Exception], cache: ObjectCache, result: CompiledKernels
-) -> dict[int, CompiledKernel | Exception]:
-    """The code of each of `lowered`, by its id; object files go into `result`."""
-    target, statistics = host_target(), result.statistics
-    found: dict[int, CompiledKernel | Exception] = {}
-    for each in lowered:
-        if isinstance(each, Exception):
-            found[id(each)] = each
-            continue
-        key = kernel_key(each, target)
-        kernel = CompiledKernel(f"luminal_kernel_{key}", each.scratch, each.serial)
-        found[id(each)] = kernel
-        if kernel.symbol in result.objects:
-            continue
-        image, place = cache.get(key)
+    def __init__(self, cache: ObjectCache, result: CompiledKernels) -> None:
+        self._cache = cache
+        self._result = result
+        self._target = host_target()
+        self._pool = shared_pool()
+        self._waiting: dict[str, tuple[str, LoweredKernel]] = {}
+        self._futures: dict[str, Future[bytes]] = {}
+
+    def begin(self, lowered: LoweredKernel) -> CompiledKernel:
+        """Takes the object file from the cache, or has it made by the time `finish` returns."""
+        key = kernel_key(lowered, self._target)
+        kernel = CompiledKernel(f"luminal_kernel_{key}", lowered.scratch, lowered.serial)
+        symbol, statistics = kernel.symbol, self._result.statistics
+        if symbol in self._result.objects or symbol in self._waiting:
+            return kernel
+        image, place = self._cache.get(key)
         if image is None:
-            compiled = _attempt(compile_kernel, each.text, kernel.symbol, each.loops_as_written)
-            if isinstance(compiled, Exception):
-                found[id(each)] = compiled
-                continue
-            image = compiled
-            cache.put(key, image)
-            statistics.compiled += 1
-        elif place == "memory":
+            self._waiting[symbol] = key, lowered
+            if self._pool is not None:
+                self._futures[symbol] = self._pool.submit(lowered, symbol)
+            return kernel
+        self._result.objects[symbol] = image
+        if place == "memory":
             statistics.memory += 1
         else:
             statistics.disk += 1
-        result.objects[kernel.symbol] = image
-    return found
+        return kernel
+
+    def finish(self) -> dict[str, Exception]:
+        """Waits for everything begun; returns the errors by symbol."""
+        failures: dict[str, Exception] = {}
+        if self._pool is None and len(self._waiting) >= WORTH_STARTING:
+            self._pool = shared_pool(start=True)
+        if self._pool is not None:
+            for symbol, (_, lowered) in self._waiting.items():
+                if symbol not in self._futures:
+                    self._futures[symbol] = self._pool.submit(lowered, symbol)
+        for symbol, (key, lowered) in self._waiting.items():
+            image = _attempt(self._image, symbol, lowered)
+            if isinstance(image, Exception):
+                failures[symbol] = image
+                continue
+            self._result.objects[symbol] = image
+            self._result.statistics.compiled += 1
+            self._cache.put(key, image)
+        return failures
+
+    def cancel(self) -> None:
+        """Drops what the pool has not begun yet."""
+        for future in self._futures.values():
+            future.cancel()
+
+    def _image(self, symbol: str, lowered: LoweredKernel) -> bytes:
+        if symbol in self._futures:
+            return self._futures[symbol].result()
+        return compile_kernel(lowered.text, symbol, lowered.loops_as_written)
 
 
 def _attempt(function: Callable[..., Result], *arguments: Any) -> Result | Exception:

@@ -15,7 +15,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -174,15 +174,32 @@ class TuningDatabase:
                 taken += 1
         return taken
 
-    def clear(self) -> int:
-        """Removes every entry, on disk too; returns how many."""
-        removed = len(self._entries)
-        self._environments.clear()
-        self._entries.clear()
+    def remove(self, wanted: Callable[[Record], bool]) -> int:
+        """Removes the entries that `wanted` says, in the file too; returns how many.
+
+        Raises RuntimeFailure if the file cannot be written.
+        """
+        try:
+            with _locked(self.path):
+                contents = read_contents(self.path) if self.path.exists() else Contents()
+                self._take(contents)
+                removed = [name for name, record in self._entries.items() if wanted(record)]
+                for name in removed:
+                    del self._entries[name]
+                used = {identity for identity, _ in self._entries}
+                self._environments = {k: v for k, v in self._environments.items() if k in used}
+                self._replace(contents.damaged)
+        except OSError as error:
+            raise RuntimeFailure(f"the tuning database {self.path} cannot be written: {error}") from error
+        return len(removed)
+
+    def _replace(self, damaged: list[bytes]) -> Path | None:
+        """Writes the file anew, damaged lines elsewhere; returns where. The lock is held."""
+        aside = _keep_aside(self.path, damaged) if damaged else None
+        _replace(self.path, _lines([*self._environments.values(), *self._entries.values()]))
+        self._stored = set(self._environments)
         self._new.clear()
-        with _locked(self.path):
-            self.path.unlink(missing_ok=True)
-        return removed
+        return aside
 
     def save(self) -> None:
         """Appends what is new to the file.
@@ -220,8 +237,8 @@ class TuningDatabase:
                 contents = read_contents(self.path)
                 if not contents.damaged:
                     return  # another process was writing
-                aside = _keep_aside(self.path, contents.damaged)
-                _replace(self.path, _lines([*contents.environments.values(), *contents.entries.values()]))
+                self._take(contents)
+                aside = self._replace(contents.damaged)
             problem = f"had lines that cannot be read; they were moved to {aside}"
         except OSError as error:
             problem = f"has lines that cannot be read, and cannot be repaired: {error}"

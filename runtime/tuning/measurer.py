@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ...dialects.mlir import ir
 from ...errors import InputError
 from ...lowering.cpu import CpuOptions, compile_each
+from ...lowering.cpu.compile_pool import WORTH_STARTING, shared_pool
 from ..native.jit import load_objects
 from ..native.team import Team
 from ..program import KernelCode
@@ -127,8 +128,11 @@ class Measurer:
 
     def _measure_all(self, wanted: list[_Wanted]) -> Iterator[tuple[_Wanted, float | None]]:
         """The distinct kernels that are not known, compiled a few at a time and then timed alone."""
-        for first in range(0, len(wanted), _COMPILED_AT_ONCE):
-            group = wanted[first : first + _COMPILED_AT_ONCE]
+        # The clock must not run beside compilers, so these take turns, in groups that keep a pool busy.
+        many = self.measured + len(wanted) >= WORTH_STARTING
+        size = 4 * _COMPILED_AT_ONCE if shared_pool(start=many) is not None else _COMPILED_AT_ONCE
+        for first in range(0, len(wanted), size):
+            group = wanted[first : first + size]
             start = time.perf_counter()
             allowed = max(self.budget.candidates - self.measured, 0) if self._time_left() > 0 else 0
             codes = self._compile([each.launch for each in group[:allowed]])

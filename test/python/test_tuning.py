@@ -26,6 +26,7 @@ from luminal.runtime.native.team import Team
 from luminal.runtime.tuning import Budget, Measurer, TuningDatabase, buffers, database, database_path, device
 from luminal.runtime.tuning.buffers import Buffers, bytes_of, pattern
 from luminal.runtime.tuning.signature import launch_of
+from luminal.tools.tune import main as tune
 
 S0, S1 = SymbolInfo(0, 1, 64), SymbolInfo(1, 1, 64)
 WIDE = Budget(60.0, 100)
@@ -441,9 +442,55 @@ def test_merging_keeps_the_better_of_two(tmp_path: Path) -> None:
         merged.merge(tmp_path / "absent")
 
 
-def test_clearing(tmp_path: Path) -> None:
-    kept = TuningDatabase.open(tmp_path / "db.jsonl")
-    kept.put("key", 1.0)
-    kept.save()
-    assert kept.clear() == 1 and kept.get("key") is None
-    assert not kept.path.exists() and len(TuningDatabase.open(kept.path)) == 0
+def test_removing_entries(tmp_path: Path) -> None:
+    path = tmp_path / "db.jsonl"
+    ours, theirs = TuningDatabase.open(path), TuningDatabase.open(path)
+    ours.put("mine", 1.0)
+    theirs.put("yours", 2.0)
+    theirs.save()
+    assert ours.remove(lambda entry: entry["seconds"] > 5.0) == 0
+    assert ours.remove(lambda entry: entry["key"] == "mine") == 1 and ours.get("mine") is None
+    found = TuningDatabase.open(path)
+    assert (len(found), found.get("yours"), len(found.environments)) == (1, 2.0, 1)
+    assert found.remove(lambda entry: True) == 1 and path.read_bytes() == b""
+    found.put("new", 3.0)
+    found.save()
+    assert TuningDatabase.open(path).environments.keys() == {found.environment.identity}
+
+
+def measured_file(path: Path, entries: dict[str, float]) -> Path:
+    database = TuningDatabase.open(path)
+    for key, seconds in entries.items():
+        database.put(
+            key, seconds, op="kernel.region", operands=["4x8xf32"], result="4x8xf32", body=f"load {key}",
+            symbols={"s0": 4}, cold=[], threads=2, runs=7,
+        )  # fmt: skip
+    database.save()
+    return path
+
+
+def test_luminal_tune_shows_merges_and_clears(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ours = measured_file(tmp_path / "a", {"exp": 1e-6, "sin": 2.5e-3})
+    theirs = measured_file(tmp_path / "b", {"tanh": 2.0})
+    assert tune(["merge", str(ours), str(theirs)]) == 0
+    assert capsys.readouterr().out == f"1 entries of {theirs} taken over; {ours} has 3\n"
+    assert tune(["show", "--database", str(ours)]) == 0
+    shown = capsys.readouterr().out
+    assert f"{device.processors()} cores" in shown and "this one" in shown
+    lines = [line for line in shown.splitlines() if "kernel.region" in line]
+    assert [line.split()[:2] for line in lines] == [["2.000", "s"], ["2.500", "ms"], ["1.000", "us"]]
+    assert "(4x8xf32) -> 4x8xf32" in lines[0] and "load tanh" in lines[0] and "s0=4" in lines[0]
+    assert tune(["show", "--database", str(ours), "--filter", "TANH"]) == 0
+    assert "1 of 3 entries" in capsys.readouterr().out
+    assert tune(["clear", "--database", str(ours), "--filter", "tanh"]) == 0
+    assert len(TuningDatabase.open(ours)) == 2
+    assert tune(["clear", "--database", str(ours), "--outdated"]) == 0 and len(TuningDatabase.open(ours)) == 2
+    assert tune(["clear", "--database", str(ours)]) == 0 and len(TuningDatabase.open(ours)) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"2 entries removed from {ours}; 0 left"
+
+
+def test_luminal_tune_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune(["merge", str(tmp_path / "a"), str(tmp_path / "absent")]) == 1
+    assert "absent cannot be read" in capsys.readouterr().err
+    assert tune(["show", "--database", str(tmp_path / "a")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'a'}: nothing has been measured\n"
