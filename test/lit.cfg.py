@@ -1,5 +1,6 @@
 """lit's configuration: small IR in, checked text out (`lit test`, or `make test`)."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ config.suffixes = [".mlir"]  # noqa: F821
 config.excludes = ["python", "support"]  # noqa: F821
 config.test_source_root = str(root / "test")  # noqa: F821
 config.test_exec_root = str(root / "build" / "lit")  # noqa: F821
+if "PYTHONPATH" in os.environ:  # the tree that is tested, where another one is installed
+    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]  # noqa: F821
 
 # -P keeps the test's own folder off sys.path; the substitutions' order makes `luminal-opt` a whole word.
 tools = {"luminal-opt": "luminal.tools.opt", "luminal-run": "luminal.tools.run", "filecheck": "filecheck"}

@@ -17,6 +17,7 @@ from .build import (
     to_index,
     yield_,
 )
+from .contract_schedule import ContractSchedule, read_schedule, schedule_of
 from .scalars import (
     SCALAR_OPS,
     CastOp,
@@ -46,6 +47,7 @@ __all__ = [
     "CastOp",
     "ConstantOp",
     "ContractOp",
+    "ContractSchedule",
     "IndexValueOp",
     "Kernel",
     "LoadOp",
@@ -72,11 +74,13 @@ __all__ = [
     "local",
     "map_attr",
     "packed_shape",
+    "read_schedule",
     "reduce",
     "region",
     "scalar",
     "scalar_function_of",
     "scatter",
+    "schedule_of",
     "to_index",
     "yield_",
 ]

@@ -14,6 +14,7 @@ from ..scalar_ops import SCALAR_FUNCTIONS
 from ..symbolic import Expr, IndexMap
 from ..types import FLOATS, dtype_of, scalar_type, tensor_type
 from . import scalars, structured
+from .contract_schedule import ContractSchedule
 
 MapLike: TypeAlias = Any
 """An IndexMap, an affine map, or its attribute."""
@@ -128,6 +129,7 @@ def contract(
     dtype: str,
     body: Callable[[Values, Values, ir.Value], ir.Value],
     packed: int | None = None,
+    schedule: ContractSchedule | None = None,
 ) -> ir.Value:
     """A `kernel.contract`; body(tensors, batch/m/n indices, accumulator) returns the result scalar."""
     dims: list[Expr] = list(IndexMap.identity(domain).dims)
@@ -142,6 +144,8 @@ def contract(
         attributes["rhs_map"] = map_attr(rhs_map)
     if packed is not None:
         attributes["packed"] = ir.IntegerAttr.get(scalar_type("i64"), packed)
+    if schedule is not None:
+        attributes["schedule"] = schedule.to_attr()
     operands = [lhs, rhs, *extras]
     op = create(structured.ContractOp, operands, [tensor_type(result_dims, dtype)], attributes, regions=1)
     index_count = len(domain) - sizes[3]

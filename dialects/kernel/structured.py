@@ -24,6 +24,7 @@ from ..verify import (
     require_tensor,
     verifier,
 )
+from .contract_schedule import ContractSchedule, read_schedule
 from .scalars import Kernel, require_index_operands, require_scalar
 
 REDUCE_KINDS = ("sum", "max", "min", "prod")
@@ -221,6 +222,7 @@ def _verify_contract(op: ir.OpView) -> None:
             "rhs is not the panel tensor of this domain",
         )
     _verify_contract_result(op, domain, [*batch, *m, *n])
+    read_schedule(op.attributes["schedule"] if "schedule" in op.attributes else None)
     indices: list[ir.Type | None] = [None] * (len(domain) - len(k))
     accumulator = ir.Type.parse(accumulator_dtype(dtype), op.context)
     block = _entry_block(op)
@@ -249,7 +251,8 @@ class ContractOp(Kernel.Operation, name="contract", traits=[ext.Pure]):
     tensor
     (*batch, ceil(N/w), K, w), zero padded, and rhs_map is absent. The epilogue's arguments: all operands, an
     index per
-    batch, m and n dim, the accumulator (f32 for half types).
+    batch, m and n dim, the accumulator (f32 for half types). `schedule` says how the CPU cuts it up
+    (contract_schedule.py); other targets ignore it.
     """
 
     lhs: ext.Operand[Any]
@@ -262,7 +265,7 @@ class ContractOp(Kernel.Operation, name="contract", traits=[ext.Pure]):
     result: ext.Result[Any]
 
     REQUIRED = {"sizes": ir.DenseI64ArrayAttr}
-    OPTIONAL = {"rhs_map": ir.AffineMapAttr, "packed": ir.IntegerAttr}
+    OPTIONAL = {"rhs_map": ir.AffineMapAttr, "packed": ir.IntegerAttr, "schedule": ir.DictAttr}
     verify_invariants = verifier(_verify_contract)
 
     @property
@@ -279,6 +282,11 @@ class ContractOp(Kernel.Operation, name="contract", traits=[ext.Pure]):
     def packed(self) -> int | None:
         """Panel width of rhs, None if it is not packed."""
         return self.attributes["packed"].value if "packed" in self.attributes else None
+
+    @property
+    def schedule(self) -> ContractSchedule:
+        """How it is cut up; fields that the attribute leaves out are None."""
+        return read_schedule(self.attributes["schedule"] if "schedule" in self.attributes else None)
 
 
 def _verify_scatter(op: ir.OpView) -> None:

@@ -1,20 +1,20 @@
 """`kernel.contract` on the CPU: matrix products of every layout, from matrix-vector to batched, with a fused
 epilogue.
 
-The result is cut into column tiles and row blocks; a thread takes a contiguous range of them and runs
-register tiles
-(contract_tile.py) over each. The sums of a tile go to scratch memory, which stays in the L1 cache, and the
-epilogue reads
-them from there: it exists once, whatever the number of rows. Choices stand in contract_plan.py.
+The result is cut into column tiles and row blocks; a thread takes a contiguous range of them. For each,
+blocks of k one after another, register tiles (contract_tile.py) run over all rows of the block, so that the
+block's part of the column tile is read from the L1 cache. Their sums go to scratch memory, and the epilogue
+reads them from there: it exists once, whatever the number of rows. Choices stand in contract_plan.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ...dialects.kernel import ContractSchedule, read_schedule
 from ...dialects.mlir import ir
-from ...dialects.symbolic import ZERO, DimVar, Expr, Sym, as_expr, maximum, symbols_in_scope
+from ...dialects.symbolic import ZERO, DimVar, Expr, Sym, as_expr, maximum, minimum, symbols_in_scope
 from ...errors import LoweringError
 from .abi import LoweredKernel
 from .contract_address import Columns, Rows, offset_pointer, scaled, stride_of
@@ -22,12 +22,12 @@ from .contract_epilogue import Epilogue, bind_axis, emit_epilogue, read_epilogue
 from .contract_pack import Source, pack_columns, pack_rows, whole_tile
 from .contract_plan import Plan, make_plans, needs_tail, scratch_elements, strides
 from .contract_spec import ContractSpec, read_contract
-from .contract_tile import TileShape, emit_dot_tile, emit_tile
+from .contract_tile import emit_dot_tile, emit_tile, emit_zeros
 from .emit import BYTES, Kernel, LoopScope, Scope
 from .index import scalar_index
 from .target import Target, host_target
 
-_TILE_ROW, _TILE_COLUMN, _TILE = 4_000_000, 4_000_001, 4_000_002
+_TILE_ROW, _TILE_COLUMN, _TILE, _DEPTH_BLOCK = 4_000_000, 4_000_001, 4_000_002, 4_000_003
 _LINE = 64
 
 
@@ -38,10 +38,12 @@ def lower_contract(
     with symbols_in_scope(symbols):
         spec = read_contract(operation)
         epilogue = read_epilogue(operation, spec)
+        attribute = operation.attributes["schedule"] if "schedule" in operation.attributes else None
         target = target or host_target()
         if _swaps(spec, target):
             spec, epilogue = spec.transposed(), epilogue.transposed()
-        return _Emitter(spec, epilogue, target, len(list(operation.operands))).lower()
+        count = len(list(operation.operands))
+        return _Emitter(spec, epilogue, target, count, read_schedule(attribute)).lower()
 
 
 def _swaps(spec: ContractSpec, target: Target) -> bool:
@@ -55,16 +57,27 @@ def _swaps(spec: ContractSpec, target: Target) -> bool:
 
 @dataclass(frozen=True)
 class _Block:
-    """What the tiles of one unit of work share: SSA names of rows [first, last), columns from `column` on."""
+    """What the tiles of one unit of work share: SSA names of rows [first, last), and of `width` columns from
+    `column` on.
+    """
 
     first: str
     last: str
     column: str
+    width: str
 
 
 class _Emitter:
-    def __init__(self, spec: ContractSpec, epilogue: Epilogue, target: Target, operands: int) -> None:
+    def __init__(
+        self,
+        spec: ContractSpec,
+        epilogue: Epilogue,
+        target: Target,
+        operands: int,
+        schedule: ContractSchedule,
+    ) -> None:
         self.spec = spec
+        self.schedule = schedule
         self.epilogue = epilogue
         self.target = target
         self.kernel = Kernel(target)
@@ -79,7 +92,7 @@ class _Emitter:
         spec, root = self.spec, self.kernel.root
         scratch: Expr = ZERO
         if not any(axis.size is ZERO for axis in (spec.batch, spec.rows, spec.columns)):
-            *special, general = make_plans(spec, self.target)
+            *special, general = make_plans(spec, self.target, self.schedule)
             scratch = maximum(*(_layout(spec, plan)[-1] for plan in (*special, general)))
             body = self.variant(root, general)
             for plan in special:
@@ -109,22 +122,45 @@ class _Emitter:
         unit = scope.loop(low, high, constant(1))
         batch = unit.assign(f"arith.divui {unit.index}, {per_batch} : i64")
         rest = unit.assign(f"arith.remui {unit.index}, {per_batch} : i64")
-        number = unit.assign(f"arith.divui {rest}, {tiles} : i64")
-        tile = unit.assign(f"arith.remui {rest}, {tiles} : i64")
+        inner = blocks if plan.columns_outer else tiles
+        slow = unit.assign(f"arith.divui {rest}, {inner} : i64")
+        fast = unit.assign(f"arith.remui {rest}, {inner} : i64")
+        number, tile = (fast, slow) if plan.columns_outer else (slow, fast)
         unit.bind(spec.batch.atom, batch)
         bind_axis(unit, spec.batch, self.epilogue.batch)
         first = self.block_start(unit, plan, number, heights, blocks)
         following = unit.assign(f"arith.addi {number}, {constant(1)} : i64")
         end = self.block_start(unit, plan, following, heights, blocks)
         last = unit.assign(f"arith.minsi {end}, {scalar_index(unit, spec.rows.size)} : i64")
-        where = _Block(first, last, scaled(unit, tile, plan.tile.columns))
+        where = _Block(first, last, scaled(unit, tile, plan.tile.columns), self.width(unit, plan, tile))
+        fresh = self.is_fresh(unit, low, fast)
         buffers = self.buffers(scope, plan)
         if plan.pack_lhs:
-            self.pack_block(unit, plan, where, tile, low, buffers[2])
-        columns = self.columns(unit, plan, where, tile, buffers[1])
-        self.row_tiles(unit, plan, where, columns, buffers)
+            packing = unit.child()
+            source = Source(self.lhs, spec.lhs)
+            pack_rows(packing, spec, plan, source, (first, last), buffers[2])
+            _guard(unit, packing, None if plan.columns_outer else fresh)
+        columns = self.columns(unit, plan, where, (tile, fresh), buffers[1])
+        self.depth_blocks(unit, plan, where, columns, buffers)
+        limit = unit.assign(f"arith.addi {where.column}, {where.width} : i64")
+        emit_epilogue(
+            unit, spec, self.epilogue, plan.tile, (first, last), (where.column, limit), buffers[0], self.out
+        )
         unit.close_loop()
         return scope.lines
+
+    def width(self, unit: LoopScope, plan: Plan, tile: str) -> str:
+        """How many columns of a tile exist."""
+        column = scaled(unit, tile, plan.tile.columns)
+        bound = scalar_index(unit, self.spec.columns.size)
+        left = unit.assign(f"arith.subi {bound}, {column} : i64")
+        return unit.assign(f"arith.minsi {left}, {self.kernel.index_constant(plan.tile.columns)} : i64")
+
+    def is_fresh(self, unit: LoopScope, low: str, fast: str) -> str:
+        """Whether this unit is a thread's first one of its row block, or column tile if these are outer."""
+        start = unit.assign(f"arith.cmpi eq, {unit.index}, {low} : i64")
+        turn = unit.assign(f"arith.cmpi eq, {fast}, {self.kernel.index_constant(0)} : i64")
+        return unit.assign(f"arith.ori {start}, {turn} : i1")
 
     def share(self, scope: Scope, units: str, tid: str | None) -> str:
         """The first unit of thread `tid`, or of the thread after this one."""
@@ -162,27 +198,18 @@ class _Emitter:
         offsets = (scalar_index(scope, offset) for offset in (rhs, lhs))
         return ("%scratch", *(offset_pointer(scope, "%scratch", offset, "i8") for offset in offsets))  # type: ignore[return-value]
 
-    def pack_block(
-        self, unit: LoopScope, plan: Plan, where: _Block, tile: str, low: str, buffer: str
-    ) -> None:
-        """Packs the block's rows when a thread meets the block for the first time."""
-        start = unit.assign(f"arith.cmpi eq, {unit.index}, {low} : i64")
-        turn = unit.assign(f"arith.cmpi eq, {tile}, {self.kernel.index_constant(0)} : i64")
-        fresh = unit.assign(f"arith.ori {start}, {turn} : i1")
-        packing = unit.child()
-        pack_rows(
-            packing, self.spec, plan, Source(self.lhs, self.spec.lhs), (where.first, where.last), buffer
-        )
-        unit.lines += [f"scf.if {fresh} {{", *packing.lines, "}"]
-
-    def columns(self, unit: LoopScope, plan: Plan, where: _Block, tile: str, buffer: str) -> Columns:
-        """The right operand as this unit's tiles read it."""
+    def columns(
+        self, unit: LoopScope, plan: Plan, where: _Block, tile: tuple[str, str], buffer: str
+    ) -> Columns:
+        """The right operand as this unit's tiles read it; `tile`: the column tile's number and freshness."""
         spec = self.spec
         if spec.rhs is None:
-            return self.panel(unit, plan, tile)
+            return self.panel(unit, plan, tile[0])
         packed = Columns(buffer, plan.tile.columns, spec.dtype)
         if plan.pack_rhs:
-            pack_columns(unit, spec, plan, Source(self.rhs, spec.rhs), where.column, buffer)
+            packing = unit.child()
+            pack_columns(packing, spec, plan, Source(self.rhs, spec.rhs), where.column, buffer)
+            _guard(unit, packing, tile[1] if plan.columns_outer else None)
             return packed
         column = DimVar(_TILE_COLUMN, spec.columns.size)
         unit.bind(column, where.column)
@@ -229,66 +256,57 @@ class _Emitter:
         pointer = offset_pointer(unit, self.rhs, scalar_index(unit, offset), spec.dtype)
         return Columns(pointer, width, spec.dtype)
 
+    def depth_blocks(
+        self, unit: LoopScope, plan: Plan, where: _Block, columns: Columns, buffers: tuple[str, str, str]
+    ) -> None:
+        """The sums of a unit's rows and columns over all k."""
+        depth, constant = self.spec.depth.size, self.kernel.index_constant
+        if plan.depth is None:
+            self.row_tiles(unit, plan, where, columns, (ZERO, depth), buffers)
+            return
+        rows = unit.assign(f"arith.subi {where.last}, {where.first} : i64")
+        emit_zeros(unit, plan.tile, self.spec.accumulator, buffers[0], rows)
+        block = unit.loop(constant(0), scalar_index(unit, depth), constant(plan.depth))
+        start = DimVar(_DEPTH_BLOCK, None)
+        block.bind(start, block.index)
+        self.row_tiles(block, plan, where, columns, (start, minimum(start + plan.depth, depth)), buffers)
+        block.close_loop()
+
     def row_tiles(
         self,
-        unit: LoopScope,
+        scope: Scope,
         plan: Plan,
         where: _Block,
         columns: Columns,
+        bounds: tuple[Expr, Expr],
         buffers: tuple[str, str, str],
     ) -> None:
+        """Register tiles over the rows of a unit, for k in `bounds`."""
         spec, constant = self.spec, self.kernel.index_constant
-        tile = unit.loop(where.first, where.last, constant(plan.tile.rows))
+        tile = scope.loop(where.first, where.last, constant(plan.tile.rows))
         rest = tile.assign(f"arith.subi {where.last}, {tile.index} : i64")
         count = tile.assign(f"arith.minsi {rest}, {constant(plan.tile.rows)} : i64")
-        rows = self.rows(tile, plan, where, buffers[2])
-        bound = scalar_index(tile, spec.columns.size)
-        left = tile.assign(f"arith.subi {bound}, {where.column} : i64")
-        width = tile.assign(f"arith.minsi {left}, {constant(plan.tile.columns)} : i64")
-        shapes = [
-            TileShape(
-                height,
-                plan.tile.vectors,
-                plan.tile.lanes,
-                plan.tile.unroll if height == plan.tile.rows else 1,
-            )
-            for height in _heights(spec, plan)
-        ]
-        cases: list[list[str]] = []
-        for shape in shapes:
+        done = tile.assign(f"arith.subi {tile.index}, {where.first} : i64")
+        sums = offset_pointer(tile, buffers[0], scaled(tile, done, plan.tile.columns), spec.accumulator)
+        rows = self.rows(tile, plan, done, buffers[2])
+        cases: list[tuple[int, list[str]]] = []
+        for height in _heights(spec, plan):
             case = tile.child()
+            shape = replace(
+                plan.tile, rows=height, unroll=plan.tile.unroll if height == plan.tile.rows else 1
+            )
             if plan.dot:
-                emit_dot_tile(case, rows, columns, shape, spec.depth.size, width, buffers[0])
+                emit_dot_tile(case, rows, columns, shape, spec.depth.size, where.width, sums)
             else:
-                emit_tile(case, rows, columns, shape, spec.depth.size, buffers[0])
-            cases.append(case.lines)
-        if len(cases) == 1:
-            tile.lines += cases[0]
-        else:
-            index = tile.assign(f"arith.index_cast {count} : i64 to index")
-            tile.emit(f"scf.index_switch {index}")
-            for shape, lines in zip(shapes[:-1], cases[:-1], strict=True):
-                tile.lines += [f"case {shape.rows} {{", *lines, "scf.yield", "}"]
-            tile.lines += ["default {", *cases[-1], "scf.yield", "}"]
-        end = tile.assign(f"arith.addi {tile.index}, {count} : i64")
-        limit = tile.assign(f"arith.addi {where.column}, {width} : i64")
-        emit_epilogue(
-            tile,
-            spec,
-            self.epilogue,
-            plan.tile,
-            (tile.index, end),
-            (where.column, limit),
-            buffers[0],
-            self.out,
-        )
+                emit_tile(case, rows, columns, shape, bounds, sums, plan.depth is not None)
+            cases.append((height, case.lines))
+        _switch(tile, count, cases)
         tile.close_loop()
 
-    def rows(self, tile: LoopScope, plan: Plan, where: _Block, buffer: str) -> Rows:
-        """The left operand as a tile reads it."""
+    def rows(self, tile: LoopScope, plan: Plan, done: str, buffer: str) -> Rows:
+        """The left operand as a tile reads it; `done` rows of the block come before the tile."""
         spec = self.spec
         if plan.pack_lhs:
-            done = tile.assign(f"arith.subi {tile.index}, {where.first} : i64")
             depth = spec.depth.size
             start = scaled(tile, done, scalar_index(tile, depth))
             pointer = offset_pointer(tile, buffer, start, spec.accumulator)
@@ -302,6 +320,23 @@ class _Emitter:
         down, _, along = strides(spec.lhs, spec)
         assert down is not None and along is not None
         return Rows(pointer, stride_of(tile, down), stride_of(tile, along), spec.dtype)
+
+
+def _guard(scope: Scope, body: Scope, condition: str | None) -> None:
+    """Runs `body` if `condition` holds, always if it is None."""
+    scope.lines += body.lines if condition is None else [f"scf.if {condition} {{", *body.lines, "}"]
+
+
+def _switch(scope: Scope, value: str, cases: Sequence[tuple[int, list[str]]]) -> None:
+    """The case of `value` (an i64); the last one stands for all others."""
+    if len(cases) == 1:
+        scope.lines += cases[0][1]
+        return
+    index = scope.assign(f"arith.index_cast {value} : i64 to index")
+    scope.emit(f"scf.index_switch {index}")
+    for number, lines in cases[:-1]:
+        scope.lines += [f"case {number} {{", *lines, "scf.yield", "}"]
+    scope.lines += ["default {", *cases[-1][1], "scf.yield", "}"]
 
 
 def _quotient(atom: DimVar, divisor: int) -> Expr:

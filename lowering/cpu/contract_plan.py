@@ -1,5 +1,6 @@
-"""How a contraction is cut up: register tiles, row blocks, and which operands are copied into scratch memory
-first.
+"""How a contraction is cut up: register tiles, blocks for the caches, and which operands are copied first.
+
+The op's `schedule` attribute decides where it says something; the rest follows from sizes and layouts.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ...dialects.kernel import ContractSchedule
 from ...dialects.symbolic import ONE, ZERO, Expr, as_expr
 from .contract_spec import ContractSpec
 from .contract_tile import DOT_COLUMNS, TileShape
@@ -15,6 +17,13 @@ from .target import Target
 
 _CACHE_BYTES = 256 * 1024
 """Rows of the left operand that are reused for every column tile should stay in half of a common L2 cache."""
+
+_SUMS_BYTES = 16 * 1024
+"""The sums of a block's rows for one column tile: they go through the L1 cache once for every block of k."""
+
+_DEPTH_BLOCK = 256
+"""Length of k that is summed in registers. A column tile of that depth takes half of an L1 cache, and
+rounding errors grow with this length and with the number of blocks instead of with k."""
 
 _PAGE_BYTES = 2048
 """Rows of the left operand that lie a multiple of this apart fall into few sets of the L1 cache."""
@@ -25,39 +34,72 @@ class Plan:
     """One way to run a contraction.
 
     condition: a number of rows that this plan is for, None for any. tile: the register tile. block: row tiles
-    whose rows stay in
-    cache together. pack_lhs / pack_rhs: copy that operand's block in tile order.
+    whose rows stay in cache together. depth: length of k that all rows of a block sum before the next, None
+    for all of it. columns_outer: a thread takes all row blocks of a column tile, not all column tiles of a
+    row block. pack_lhs / pack_rhs: copy that operand's block in tile order.
     dot: the lanes run along k (`emit_dot_tile`).
     """
 
     condition: int | None
     tile: TileShape
     block: int
+    depth: int | None
+    columns_outer: bool
     pack_lhs: bool
     pack_rhs: bool
     dot: bool
 
 
-def make_plans(spec: ContractSpec, target: Target) -> tuple[Plan, ...]:
+def make_plans(spec: ContractSpec, target: Target, schedule: ContractSchedule) -> tuple[Plan, ...]:
     """The plans for a contraction; where rows may be one or many, one each, the last without condition."""
     least, most = spec.rows.size.bounds()
     if most is not None and most <= 3:
-        return (_plan(spec, target, None, max(most, 1)),)
+        return (_plan(spec, target, schedule, None, max(most, 1)),)
     if least is not None and least >= 2:
-        return (_plan(spec, target, None, None),)
-    return (_plan(spec, target, 1, 1), _plan(spec, target, None, None))
+        return (_plan(spec, target, schedule, None, None),)
+    one = ContractSchedule(k_block=schedule.k_block, order=schedule.order)
+    return (_plan(spec, target, one, 1, 1), _plan(spec, target, schedule, None, None))
 
 
-def _plan(spec: ContractSpec, target: Target, condition: int | None, few: int | None) -> Plan:
+def _plan(
+    spec: ContractSpec, target: Target, schedule: ContractSchedule, condition: int | None, few: int | None
+) -> Plan:
     lanes = target.lanes(8 * BYTES[spec.accumulator])
     dot = few is not None and _can_dot(spec)
-    shape = _tile(spec, target.registers, lanes, few, dot)
-    pack_lhs = _packs_lhs(spec, few, dot)
-    pack_rhs = spec.rhs is not None and not dot and not _streams(spec, few)
-    return Plan(condition, shape, _block(spec, shape), pack_lhs, pack_rhs, dot)
+    shape = _tile(spec, target.registers, lanes, few, dot, schedule)
+    pack_lhs = _must_pack_lhs(spec, dot) or _chosen(schedule.pack_lhs, _packs_lhs(spec, few, dot))
+    pack_rhs = spec.rhs is not None and not dot
+    if pack_rhs and _can_stream(spec):
+        pack_rhs = _chosen(schedule.pack_rhs, not _streams(spec, few))
+    depth = None if dot else _depth(spec, schedule)
+    block = _block(spec, shape, schedule)
+    return Plan(condition, shape, block, depth, schedule.order == "nm", pack_lhs, pack_rhs, dot)
 
 
-def _tile(spec: ContractSpec, registers: int, lanes: int, few: int | None, dot: bool) -> TileShape:
+def _chosen(wanted: bool | None, otherwise: bool) -> bool:
+    return otherwise if wanted is None else wanted
+
+
+def _depth(spec: ContractSpec, schedule: ContractSchedule) -> int | None:
+    """Blocks of about equal length where k is known."""
+    wanted = _DEPTH_BLOCK if schedule.k_block is None else schedule.k_block
+    longest = spec.depth.size.bounds()[1]
+    if wanted == 0:
+        return None
+    if longest is None or not spec.depth.size.is_const:
+        return wanted if longest is None or longest > wanted + wanted // 2 else None
+    blocks = (longest + wanted // 2) // wanted
+    return None if blocks <= 1 else -(-longest // blocks)
+
+
+def _tile(
+    spec: ContractSpec,
+    registers: int,
+    lanes: int,
+    few: int | None,
+    dot: bool,
+    schedule: ContractSchedule,
+) -> TileShape:
     if dot:
         assert few is not None
         return TileShape(few, max(1, 16 // lanes), lanes)
@@ -65,6 +107,7 @@ def _tile(spec: ContractSpec, registers: int, lanes: int, few: int | None, dot: 
     if few is not None:
         # Few rows: the right operand is read once, so take long stretches of it.
         rows, vectors = few, {1: 8, 2: 6, 3: 4}[few]
+    rows, vectors = schedule.tile or (rows, vectors)
     if spec.packed is not None:
         lanes = math.gcd(lanes, spec.packed)
         fitting = [count for count in range(1, vectors + 1) if spec.packed // lanes % count == 0]
@@ -73,15 +116,18 @@ def _tile(spec: ContractSpec, registers: int, lanes: int, few: int | None, dot: 
         vectors = max(1, min(vectors, -(-spec.columns.size.value // lanes)))
     if spec.rows.size.is_const:
         rows = max(1, min(rows, spec.rows.size.value))
-    return TileShape(rows, vectors, lanes, 4 if rows * vectors <= 12 else 2)
+    return TileShape(rows, vectors, lanes, schedule.unroll or (4 if rows * vectors <= 12 else 2))
 
 
-def _block(spec: ContractSpec, shape: TileShape) -> int:
+def _block(spec: ContractSpec, shape: TileShape, schedule: ContractSchedule) -> int:
+    if schedule.row_block is not None:
+        return max(1, schedule.row_block // shape.rows)
     depth = spec.depth.size
     if not depth.is_const:
         return 8
-    row_bytes = max(1, depth.value) * BYTES[spec.accumulator]
-    return max(1, _CACHE_BYTES // row_bytes // shape.rows)
+    size = BYTES[spec.accumulator]
+    fitting = _CACHE_BYTES // (max(1, depth.value) * size) // shape.rows
+    return max(1, min(fitting, _SUMS_BYTES // (shape.columns * size) // shape.rows))
 
 
 def strides(offset: Expr, spec: ContractSpec) -> tuple[Expr | None, Expr | None, Expr | None]:
@@ -90,28 +136,37 @@ def strides(offset: Expr, spec: ContractSpec) -> tuple[Expr | None, Expr | None,
     return rows, columns, depth
 
 
-def _packs_lhs(spec: ContractSpec, few: int | None, dot: bool) -> bool:
+def _must_pack_lhs(spec: ContractSpec, dot: bool) -> bool:
+    """Whether tiles can't read the left operand where it lies."""
     row, _, depth = strides(spec.lhs, spec)
-    if row is None or depth is None:
-        return True
+    return row is None or depth is None or (dot and depth is not ONE)
+
+
+def _packs_lhs(spec: ContractSpec, few: int | None, dot: bool) -> bool:
     if dot:
-        return depth is not ONE
+        return False
+    row, _, depth = strides(spec.lhs, spec)
     if spec.dtype in ("f16", "bf16"):
         return True
     if few is not None or row is ONE:
         return False
     if depth is not ONE:
         return True
-    return row.is_const and row.value * BYTES[spec.dtype] % _PAGE_BYTES == 0
+    return row is not None and row.is_const and row.value * BYTES[spec.dtype] % _PAGE_BYTES == 0
 
 
-def _streams(spec: ContractSpec, few: int | None) -> bool:
+def _can_stream(spec: ContractSpec) -> bool:
     """Whether tiles can read the right operand where it lies."""
     assert spec.rhs is not None
     _, column, depth = strides(spec.rhs, spec)
-    if column is not ONE or depth is None:
-        return False
-    # Lines far apart are slow to read again and again for every row tile.
+    return column is ONE and depth is not None
+
+
+def _streams(spec: ContractSpec, few: int | None) -> bool:
+    """Whether reading it there beats copying it: lines far apart are slow to read for every row tile."""
+    assert spec.rhs is not None
+    depth = strides(spec.rhs, spec)[2]
+    assert depth is not None
     near = depth.is_const and depth.value * BYTES[spec.dtype] < 2 * _PAGE_BYTES
     return near or few is not None
 
@@ -124,15 +179,16 @@ def _can_dot(spec: ContractSpec) -> bool:
 
 
 def scratch_elements(spec: ContractSpec, plan: Plan) -> tuple[Expr, Expr, Expr]:
-    """Sizes, in accumulator elements, of the tile, of the packed right tile and of the packed left block."""
-    tile = as_expr(plan.tile.rows * plan.tile.columns + DOT_COLUMNS)
+    """Sizes, in accumulator elements, of a block's sums, the packed right tile and the packed left block."""
     depth = spec.depth.size
     block = plan.block + plan.block // 2 + 1
     if spec.rows.size.is_const:
         block = min(block, -(-spec.rows.size.value // plan.tile.rows))
-    lhs = depth * (block * plan.tile.rows) if plan.pack_lhs else ZERO
+    rows = block * plan.tile.rows
+    sums = as_expr(rows * plan.tile.columns + DOT_COLUMNS)
+    lhs = depth * rows if plan.pack_lhs else ZERO
     rhs = depth * plan.tile.columns if plan.pack_rhs or needs_tail(spec, plan) else ZERO
-    return tile, rhs, lhs
+    return sums, rhs, lhs
 
 
 def needs_tail(spec: ContractSpec, plan: Plan) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dialects.symbolic import ZERO, DimVar, Expr, minimum
+from ...dialects.symbolic import ZERO, Expr
 from .contract_address import (
     Columns,
     Rows,
@@ -30,10 +30,9 @@ from .index import scalar_index
 DOT_COLUMNS = 4
 """Columns that `emit_dot_tile` accumulates at once."""
 
-SUMMED = 256
-"""Length of k that `emit_tile` sums in registers before it adds to the sums in memory."""
-
-_BLOCK = 4_000_010
+_SUMMED = 256
+"""Vectors of k that `emit_dot_tile` sums in registers: rounding errors grow with the length of the chains of
+additions."""
 
 
 @dataclass(frozen=True)
@@ -61,38 +60,43 @@ def multiply_add(scope: Scope, a: str, b: str, c: str, element: str, lanes: int)
     return scope.assign(f"arith.add{suffix} {product}, {c} : {kind}")
 
 
-def emit_tile(scope: Scope, lhs: Rows, rhs: Columns, shape: TileShape, depth: Expr, result: str) -> None:
-    """Stores a tile's sums, row by row without gaps, at `result`; `depth` is the number of k.
+def emit_tile(
+    scope: Scope,
+    lhs: Rows,
+    rhs: Columns,
+    shape: TileShape,
+    bounds: tuple[Expr, Expr],
+    result: str,
+    add: bool,
+) -> None:
+    """Stores a tile's sums over k in [bounds[0], bounds[1]), row by row without gaps, at `result`.
 
-    A long k is summed in blocks of SUMMED, and the blocks' sums are added up: rounding errors grow with the
-    length of the chains of additions, which is SUMMED and the number of blocks instead of k.
+    `add`: adds them to what is there.
     """
     element = COMPUTE[lhs.dtype]
     zeros = [scope.kernel.constant(element, 0, shape.lanes)] * (shape.rows * shape.vectors)
-    longest = depth.bounds()[1]
-    if element not in ("f32", "f64") or (longest is not None and longest <= 2 * SUMMED):
-        sums = _depth_range(scope, lhs, rhs, shape, (ZERO, depth), zeros)
-        _store_sums(scope, sums, shape, element, result)
-        return
-    _store_sums(scope, zeros, shape, element, result)
-    constant = scope.kernel.index_constant
-    block = scope.loop(constant(0), scalar_index(scope, depth), constant(SUMMED))
-    number = DimVar(_BLOCK, None)
-    block.bind(number, block.index)
-    sums = _depth_range(block, lhs, rhs, shape, (number, minimum(number + SUMMED, depth)), zeros)
+    sums = _depth_range(scope, lhs, rhs, shape, bounds, zeros)
     kind = type_text(element, shape.lanes)
-    for position, value in enumerate(sums):
-        address = offset_pointer(block, result, position * shape.lanes, element)
-        before = load_element(block, address, element, shape.lanes)
-        total = block.assign(f"arith.addf {before}, {value} : {kind}")
-        store_element(block, total, address, element, shape.lanes)
-    block.close_loop()
-
-
-def _store_sums(scope: Scope, sums: Sequence[str], shape: TileShape, element: str, result: str) -> None:
+    operation = "addf" if element in ("f32", "f64") else "addi"
     for position, value in enumerate(sums):
         address = offset_pointer(scope, result, position * shape.lanes, element)
+        if add:
+            before = load_element(scope, address, element, shape.lanes)
+            value = scope.assign(f"arith.{operation} {before}, {value} : {kind}")
         store_element(scope, value, address, element, shape.lanes)
+
+
+def emit_zeros(scope: Scope, shape: TileShape, element: str, result: str, rows: str) -> None:
+    """Fills the sums of `rows` (an i64) rows with zeros."""
+    constant = scope.kernel.index_constant
+    row = scope.loop(constant(0), rows, constant(1))
+    line = offset_pointer(row, result, scaled(row, row.index, shape.columns), element)
+    zero = row.kernel.constant(element, 0, shape.lanes)
+    for vector in range(shape.vectors):
+        store_element(
+            row, zero, offset_pointer(row, line, vector * shape.lanes, element), element, shape.lanes
+        )
+    row.close_loop()
 
 
 def _depth_range(
@@ -165,7 +169,7 @@ def emit_dot_tile(
     start, middle, end = (scalar_index(group, bound) for bound in (ZERO, whole, depth))
     sums = [group.kernel.constant(element, 0)] * count
     if whole is not ZERO:
-        stride = SUMMED * shape.lanes
+        stride = _SUMMED * shape.lanes
         block = group.loop(start, middle, constant(stride), [(value, element) for value in sums])
         following = block.assign(f"arith.addi {block.index}, {constant(stride)} : i64")
         stop = block.assign(f"arith.minsi {following}, {middle} : i64")

@@ -69,3 +69,87 @@ func.func @scatter_yield(%x: tensor<5xf32>) {
   }) {domain = affine_map<() -> (3)>, mode = "set"} : (tensor<5xf32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @unknown_field(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op schedule has no field 'tiles'; it may have tile, k_block, row_block, order, unroll, pack_lhs, pack_rhs}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      schedule = {tiles = array<i64: 6, 2>}, rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @tile_of_one(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op schedule's tile must be [rows, vectors]}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      schedule = {tile = array<i64: 6>}, rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @tile_too_large(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op vectors of the schedule's tile must be between 1 and 8, got 9}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      schedule = {tile = array<i64: 6, 9>}, rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @no_such_order(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op schedule's order must be mn or nm, got "k"}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      schedule = {order = "k"}, rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @negative_k_block(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op schedule's k_block must be at least 0, got -1}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      schedule = {k_block = -1 : i64}, rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @pack_is_no_flag(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op schedule's pack_rhs must be true or false, got 1 : i64}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      schedule = {pack_rhs = 1 : i64}, rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @schedule_is_no_dictionary(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op attribute 'schedule' must be a DictAttr, got '"fast"'}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      schedule = "fast", rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}

@@ -44,3 +44,17 @@ func.func @scatter(%x: tensor<5xf32>, %u: tensor<3xf32>, %i: tensor<3xi64>) -> t
   }) {domain = affine_map<() -> (3)>, mode = "add", in_place} : (tensor<5xf32>, tensor<3xf32>, tensor<3xi64>) -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
+
+// How the CPU cuts it up is an attribute of its own; absent fields are the lowering's choice.
+// CHECK-LABEL: func.func @scheduled
+// CHECK: schedule = {k_block = 128 : i64, order = "nm", pack_lhs = true, row_block = 96 : i64, tile = array<i64: 4, 3>, unroll = 2 : i64}
+func.func @scheduled(%a: tensor<8x64xf32>, %b: tensor<48x64xf32>) -> tensor<8x48xf32> {
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<8x64xf32>, %bt: tensor<48x64xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (8, 48, 64)>, sizes = array<i64: 0, 1, 1, 1>,
+      schedule = {tile = array<i64: 4, 3>, k_block = 128 : i64, row_block = 96 : i64, order = "nm", unroll = 2 : i64, pack_lhs = true},
+      lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>, rhs_map = affine_map<(d0, d1, d2) -> (d1, d2)>,
+      out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<8x64xf32>, tensor<48x64xf32>) -> tensor<8x48xf32>
+  return %0 : tensor<8x48xf32>
+}

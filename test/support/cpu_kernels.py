@@ -79,6 +79,7 @@ class Contraction:
         lambda extras, sums, grid: sums
     )
     symbols: Sequence[SymbolInfo] = ()
+    schedule: kernel.ContractSchedule | None = None
     extents: list[Expr] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -130,6 +131,7 @@ class Contraction:
                     out_dtype,
                     self.body,
                     self.packed,
+                    self.schedule,
                 )
                 func.ReturnOp([result])
         return module
