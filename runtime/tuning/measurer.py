@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...dialects.mlir import ir
@@ -117,7 +118,7 @@ class Measurer:
             elif launch.key in self._failures:
                 self.log.append(self._failures[launch.key])
             else:
-                wanted = waiting.setdefault(launch.key, _Wanted(launch, []))
+                wanted = waiting.setdefault(launch.key, _Wanted(launch))
                 wanted.limits.append(limit)
                 wanted.positions.append(i)
         for wanted, seconds in self._measure_all(list(waiting.values())):
@@ -131,31 +132,63 @@ class Measurer:
         # The clock must not run beside compilers, so these take turns, in groups that keep a pool busy.
         many = self.measured + len(wanted) >= WORTH_STARTING
         size = 4 * _COMPILED_AT_ONCE if shared_pool(start=many) is not None else _COMPILED_AT_ONCE
-        for first in range(0, len(wanted), size):
-            group = wanted[first : first + size]
-            start = time.perf_counter()
-            allowed = max(self.budget.candidates - self.measured, 0) if self._time_left() > 0 else 0
-            codes = self._compile([each.launch for each in group[:allowed]])
+        while wanted:
+            count = min(size, self._affordable())
+            group, wanted = (wanted[:count], wanted[count:]) if count else (wanted, [])
+            with self._spending():
+                codes = self._compile([each.launch for each in group]) if count else [None] * len(group)
+            for each, code in zip(group, codes, strict=True):
+                with self._spending():
+                    self._first_time(each, code)
+            # Once more, a little later: what disturbed a kernel then does not disturb it now.
+            for each in group:
+                with self._spending():
+                    self._second_time(each)
+                yield each, self._conclude(each)
+
+    @contextmanager
+    def _spending(self) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
             self.seconds_spent += time.perf_counter() - start
-            for k, each in enumerate(group):
-                yield each, self._measure_one(each, codes[k] if k < len(codes) else None)
 
     def _time_left(self) -> float:
         return self.budget.seconds - self.seconds_spent
 
-    def _measure_one(self, wanted: _Wanted, code: KernelCode | Exception | None) -> float | None:
-        launch, start = wanted.launch, time.perf_counter()
-        self._tell(launch, None)
+    def _affordable(self) -> int:
+        """How many kernels the budget allows, as far as can be told."""
+        left, number = self._time_left(), self.budget.candidates - self.measured
+        if left <= 0 or number <= 0:
+            return 0
+        if not self.measured:
+            return min(number, _COMPILED_AT_ONCE)
+        return min(number, int(left * self.measured / self.seconds_spent) + 1)
+
+    def _first_time(self, wanted: _Wanted, code: KernelCode | Exception | None) -> None:
+        self._tell(wanted.launch, None)
         try:
-            timing = self._time(launch, code, wanted.limit)
+            wanted.clock = self._clock(wanted.launch, code)
+            wanted.timing = wanted.clock.seconds(wanted.limit, time.perf_counter() + self._time_left())
+            self.measured += 1
         except _Skipped as skipped:
+            wanted.skipped = skipped
+
+    def _second_time(self, wanted: _Wanted) -> None:
+        clock, timing, left = wanted.clock, wanted.timing, self._time_left()
+        if clock is not None and timing is not None and not timing.rough and left > 4 * timing.seconds:
+            wanted.timing = timing.and_then(clock.seconds(deadline=time.perf_counter() + left))
+
+    def _conclude(self, wanted: _Wanted) -> float | None:
+        """Writes down what became of a kernel."""
+        launch, timing, skipped = wanted.launch, wanted.timing, wanted.skipped
+        if timing is None:
+            assert skipped is not None
             self._note(str(launch), launch.key, skipped.outcome, None, skipped.reason)
             if skipped.outcome != "budget":
                 self._failures[launch.key] = self.log[-1]
             return None
-        finally:
-            self.seconds_spent += time.perf_counter() - start
-        self.measured += 1
         details = {**launch.details, "runs": timing.runs, **({"rough": True} if timing.rough else {})}
         self.database.put(launch.key, timing.seconds, **details)
         outcome = "rough" if timing.rough else "measured"
@@ -163,7 +196,7 @@ class Measurer:
         self._tell(launch, timing.seconds)
         return timing.seconds
 
-    def _compile(self, launches: list[Launch]) -> list[KernelCode | Exception]:
+    def _compile(self, launches: list[Launch]) -> list[KernelCode | Exception | None]:
         """The kernels' code, or the error that the lowering raised."""
         kernels, compiled = compile_each([launch.op for launch in launches], self._options)
         addresses = load_objects(compiled.objects)
@@ -174,7 +207,8 @@ class Measurer:
             for kernel in kernels
         ]
 
-    def _time(self, launch: Launch, code: KernelCode | Exception | None, limit: float | None) -> Timing:
+    def _clock(self, launch: Launch, code: KernelCode | Exception | None) -> Clock:
+        """What times a kernel; _Skipped if it is not to be run."""
         if code is None or self.measured >= self.budget.candidates or self._time_left() <= 0:
             raise _Skipped("budget", self._budget_text())
         if isinstance(code, Exception):
@@ -189,11 +223,11 @@ class Measurer:
             self._buffers.prepare(launch)
             clock = Clock(self._team, code, launch, self._buffers)
             estimate = clock.estimate()
-            if time.perf_counter() + estimate > deadline:
-                raise _Skipped("budget", f"a launch takes about {estimate:.2g} s; {self._budget_text()}")
-            return clock.seconds(limit, deadline)
         except MemoryError as error:
             raise _Skipped("memory", f"the system refused memory: {error}") from error
+        if time.perf_counter() + estimate > deadline:
+            raise _Skipped("budget", f"a launch takes about {estimate:.2g} s; {self._budget_text()}")
+        return clock
 
     def _check_memory(self, launch: Launch, code: KernelCode) -> None:
         """Refuses what takes more than half of the memory that is free."""
@@ -216,11 +250,14 @@ class Measurer:
 
 @dataclass
 class _Wanted:
-    """A kernel to time, and where it stands in the list of a call."""
+    """A kernel to time, where it stands in the list of a call, and what became of it."""
 
     launch: Launch
-    positions: list[int]
+    positions: list[int] = field(default_factory=list)
     limits: list[float | None] = field(default_factory=list)
+    clock: Clock | None = None
+    timing: Timing | None = None
+    skipped: _Skipped | None = None
 
     @property
     def limit(self) -> float | None:

@@ -7,6 +7,7 @@ clock is read by the team after each launch, so that neither Python nor waking t
 from __future__ import annotations
 
 import ctypes
+import resource
 import time
 from dataclasses import dataclass
 
@@ -21,8 +22,11 @@ BATCH_SECONDS = 1e-3
 """Launches of a quick kernel are timed in batches of about this long."""
 
 LARGEST_BATCH = 256
-ENOUGH_SECONDS = 8e-3
-"""Time spent on one kernel after which no further batch begins."""
+ENOUGH_SECONDS = 5e-3
+"""Time spent on one kernel after which no further batch begins, if nothing disturbed it."""
+
+MOST_SECONDS = 25e-3
+"""Time spent on one kernel at most, if it is quick."""
 
 BATCHES = 5
 SLOW_SECONDS = 2e-2
@@ -42,6 +46,38 @@ class Timing:
     seconds: float
     runs: int
     rough: bool = False
+
+    def and_then(self, later: Timing) -> Timing:
+        """Both measurements of a kernel as one."""
+        return Timing(min(self.seconds, later.seconds), self.runs + later.runs)
+
+
+@dataclass
+class _Effort:
+    """How much a measurement can be trusted: batches, those in which nobody else took a processor, and those
+    since the time fell last.
+    """
+
+    batches: int = 0
+    quiet: int = 0
+    steady: int = 0
+
+    def add(self, steady: bool, quiet: bool) -> None:
+        self.batches += 1
+        self.steady = self.steady + 1 if steady else 0
+        self.quiet += quiet
+
+    def enough(self, best: float, spent: float) -> bool:
+        """Whether more batches are not worth their time."""
+        if best > SLOW_SECONDS:
+            return self.batches >= 1
+        calm = self.steady >= 2 and self.quiet >= 2
+        return spent > MOST_SECONDS or calm and (self.batches >= BATCHES or spent > ENOUGH_SECONDS)
+
+
+def _preemptions() -> int:
+    """How often threads of this process had to leave a processor to others."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
 class Clock:
@@ -75,25 +111,18 @@ class Clock:
         `deadline` is a value of `time.perf_counter`; two launches are always run.
         """
         best = min(self._once(), self._once())
-        runs, batches, steady, start = 2, 0, 0, time.perf_counter()
+        runs, effort, start = 2, _Effort(), time.perf_counter()
         while not (too_slow := limit is not None and best > 2 * limit):
             now = time.perf_counter()
-            if now > deadline or self._enough(best, batches, steady, now - start):
+            if now > deadline or effort.enough(best, now - start):
                 break
             count = min(max(int(BATCH_SECONDS / max(best, 1e-9)), 1), LARGEST_BATCH)
+            switches = _preemptions()
             found = self._batch(count) if count > 1 else self._once()
-            steady = 0 if found < best * (1 - NOISE) else steady + 1
+            effort.add(found > best * (1 - NOISE), _preemptions() == switches)
             best = min(best, found)
             runs += count
-            batches += 1
         return Timing(best, runs, too_slow)
-
-    @staticmethod
-    def _enough(best: float, batches: int, steady: int, spent: float) -> bool:
-        """Whether more batches are not worth their time; a time that still falls was disturbed."""
-        if best > SLOW_SECONDS:
-            return batches >= 1
-        return spent > 4 * ENOUGH_SECONDS or (steady >= 2 and (batches >= BATCHES or spent > ENOUGH_SECONDS))
 
     def _once(self) -> float:
         launches, _pointers = self._table(1)
