@@ -11,10 +11,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..dialects.mlir import ir
 from ..dialects.symbol_list import SymbolInfo, rule_of, symbols_of
 from ..dialects.symbolic import Atom, symbols_in_scope
+
+if TYPE_CHECKING:
+    from .eqsat.refine import KernelTimer
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class LuminalEqsatOptions:
     panel_width: columns of a packed weight panel; 0 turns packing off
     sweeps: passes of the extraction's local search
     restarts: times that the local search starts again from random changes, drawn with `seed`
+    candidates: most moves that a round of measuring tries, where kernels are measured
     sample: seed of a random program of the e-graph to extract, for testing; negative: the best
     """
 
@@ -34,20 +39,25 @@ class LuminalEqsatOptions:
     sweeps: int = 4
     restarts: int = 0
     seed: int = 0
+    candidates: int = 256
     sample: int = -1
 
 
-def luminal_eqsat(op: ir.Operation, options: LuminalEqsatOptions | None = None) -> Mapping[str, object]:
+def luminal_eqsat(
+    op: ir.Operation, options: LuminalEqsatOptions | None = None, timer: KernelTimer | None = None
+) -> Mapping[str, object]:
     """Replace every function's luminal ops by the kernels that saturation and extraction choose."""
-    statistics = saturate_module(op, options or LuminalEqsatOptions())
-    return statistics
+    return saturate_module(op, options or LuminalEqsatOptions(), timer=timer)
 
 
 def saturate_module(
-    module: ir.Operation, options: LuminalEqsatOptions, progress: Callable[[str], None] | None = None
+    module: ir.Operation,
+    options: LuminalEqsatOptions,
+    progress: Callable[[str], None] | None = None,
+    timer: KernelTimer | None = None,
 ) -> dict[str, object]:
     """Rewrite `module` in place, function by function; returns statistics (seconds and matches per ruleset,
-    e-nodes, estimated time).
+    e-nodes, estimated time, what was measured). Without a `timer` the estimate alone decides.
     """
     from .eqsat.saturate import Statistics
 
@@ -56,17 +66,20 @@ def saturate_module(
     total = Statistics()
     extraction = estimate = 0.0
     kernels = 0
+    alternatives: list[dict[str, object]] = []
     for func in [o.operation for o in module.regions[0].blocks[0].operations]:
         if func.name != "func.func" or not func.regions[0].blocks or not _has_primitives(func):
             continue
         if progress is not None:
             progress(ir.StringAttr(func.attributes["sym_name"]).value)
         with symbols_in_scope([s.sym for s in symbols_of(func)]):
-            statistics, seconds, choice = _function(func, options)
+            statistics, seconds, choice, measured = _function(func, options, timer)
         total.merge(statistics)
         extraction += seconds
         estimate += choice.seconds
         kernels += len(choice.order)
+        name = ir.StringAttr(func.attributes["sym_name"]).value
+        alternatives += [{"function": name, **found} for found in measured]
     return {
         "saturation seconds": total.seconds,
         "extraction seconds": extraction,
@@ -76,14 +89,16 @@ def saturate_module(
         "estimated seconds": estimate,
         "seconds per ruleset": total.ruleset_seconds,
         "matches per rule": total.rule_matches,
+        "alternatives": alternatives,
     }
 
 
-def _function(func: ir.Operation, options: LuminalEqsatOptions):
+def _function(func: ir.Operation, options: LuminalEqsatOptions, timer: KernelTimer | None):
     from .eqsat.analysis import analyse
     from .eqsat.encode import Encoder
     from .eqsat.extract import Extractor
     from .eqsat.index_table import IndexTable
+    from .eqsat.refine import Refiner
     from .eqsat.sample import Sampler, random_work
     from .eqsat.saturate import Saturation
 
@@ -94,7 +109,20 @@ def _function(func: ir.Operation, options: LuminalEqsatOptions):
     start = time.perf_counter()
     sizes = representative_sizes(symbols_of(func))
     roots = list(dict.fromkeys(graph.values[number] for number in encoded.roots))
-    if options.sample < 0:
+    measured: list[dict[str, object]] = []
+    if options.sample < 0 and timer is not None:
+        refiner = Refiner(
+            analyse(graph, table, sizes),
+            roots,
+            timer=timer,
+            symbols=func.attributes["luminal.symbols"] if "luminal.symbols" in func.attributes else None,
+            candidates=options.candidates,
+        )
+        refiner.extract(options.sweeps, options.restarts, options.seed)
+        with func.location:
+            choice = refiner.refine()
+            measured = refiner.describe()
+    elif options.sample < 0:
         choice = Extractor(analyse(graph, table, sizes), roots).extract(
             options.sweeps, options.restarts, options.seed
         )
@@ -103,7 +131,7 @@ def _function(func: ir.Operation, options: LuminalEqsatOptions):
         analysis = analyse(graph, table, sizes, lambda: random_work(generator))
         choice = Sampler(analysis, roots).draw(generator)
     _replace(func, graph, encoded, choice)
-    return saturation.statistics, time.perf_counter() - start, choice
+    return saturation.statistics, time.perf_counter() - start, choice, measured
 
 
 def _has_primitives(func: ir.Operation) -> bool:

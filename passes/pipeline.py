@@ -116,6 +116,28 @@ def run_pipeline(op: "ir.Operation", text: str, observe: Observer | None = None)
             raise PassError(f"pass pipeline '{text}' failed: {error}") from error
 
 
+def run_with(
+    op: "ir.Operation", name: str, options: object, observe: Observer | None = None, **hooks: object
+) -> None:
+    """Run one luminal pass over `op`, in place, with `hooks` that no pipeline text can hold (callbacks).
+
+    Raises what `run_pipeline` would; the IR is verified afterwards.
+    """
+    entry = PASSES[name]
+    run = entry.load()
+    with op.context:
+        before = op.clone()
+        try:
+            statistics = run(op, options, **hooks)
+            op.verify()
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:
+            raise explain_failure(error, f"{name}{print_options(options)}", str(before)) from error
+        if statistics and observe is not None:
+            observe(name, statistics)
+
+
 def _refuse_nested(element: Element) -> None:
     """luminal passes see whole modules (layers are functions of one): inside an anchor they are an error."""
     for inner in split_elements(element.nested or ""):

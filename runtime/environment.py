@@ -9,6 +9,8 @@
 most 8; 1: none) |
 | `LUMINAL_THREADS` | worker threads when `CompileOptions.threads` is 0 (default: the processors this process
 may use) |
+| `LUMINAL_SEARCH_SECONDS` | seconds for measuring kernels when `CompileOptions.search_seconds` is None
+(default: 60; 0 decides by the estimate) |
 | `LUMINAL_PROGRESS` | `1` shows compile stages on stderr as if `CompileOptions(progress=True)` were given |
 """
 
@@ -37,6 +39,20 @@ def default_threads() -> int:
     if not text.isdecimal() or int(text) < 1:
         raise RuntimeFailure(f"LUMINAL_THREADS must be a positive integer, not '{text}'")
     return int(text)
+
+
+def default_search_seconds() -> float:
+    """`LUMINAL_SEARCH_SECONDS`, else 60. Raises RuntimeFailure if it is not a non-negative number."""
+    text = os.environ.get("LUMINAL_SEARCH_SECONDS", "")
+    if not text:
+        return 60.0
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise RuntimeFailure(f"LUMINAL_SEARCH_SECONDS must be a non-negative number, not '{text}'")
+    return seconds
 
 
 def progress_wanted() -> bool:

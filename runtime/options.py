@@ -30,7 +30,11 @@ class CompileOptions:
     threads: workers of a call; 0 is `LUMINAL_THREADS`, else one per processor this process may use.
     search_sweeps: search budget: how often extraction may go over the program to improve its choice.
     search_restarts: search budget: how often extraction starts again from random changes of its best choice.
-    seed: seed of these changes; equal options, model and versions give equal programs.
+    seed: seed of these changes; equal options, model, versions and tuning database give equal programs.
+    search_seconds: search budget: seconds that measuring kernels may take, 0 measures nothing and decides by
+        the estimate; None is `LUMINAL_SEARCH_SECONDS`, else 60. What was measured before is in the tuning
+        database and costs nothing.
+    search_candidates: search budget: most kernels that are measured anew.
     max_memory: bytes a call may use besides inputs and results; more is an error before the call runs.
     freeze_weights: parameters are constant between calls: they are packed once, and again when one is
         replaced or changed in place. Torch does not report changes through `.data`: call
@@ -48,6 +52,8 @@ class CompileOptions:
     search_sweeps: int = 4
     search_restarts: int = 0
     seed: int = 0
+    search_seconds: float | None = None
+    search_candidates: int = 400
     max_memory: int | None = None
     freeze_weights: bool = True
     outline: bool = True
@@ -61,12 +67,18 @@ class CompileOptions:
             _is_int(self.threads) and 0 <= self.threads <= 1024,
             f"threads must be 0 to 1024, not {self.threads!r}",
         )
-        for name in ("search_sweeps", "search_restarts", "seed"):
+        for name in ("search_sweeps", "search_restarts", "seed", "search_candidates"):
             number = getattr(self, name)
             _check(_is_int(number) and number >= 0, f"{name} must be a non-negative integer, not {number!r}")
         _check(
             self.max_memory is None or (_is_int(self.max_memory) and self.max_memory > 0),
             f"max_memory must be a positive number of bytes or None, not {self.max_memory!r}",
+        )
+        budget = self.search_seconds
+        _check(
+            budget is None
+            or (isinstance(budget, int | float) and not isinstance(budget, bool) and budget >= 0),
+            f"search_seconds must be a non-negative number or None, not {budget!r}",
         )
         for name in ("freeze_weights", "outline", "cache"):
             _check(

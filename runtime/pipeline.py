@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dialects.mlir import ir
 from .options import CompileOptions
 from .program import KernelCode, Program, Runnable
 from .progress import Progress
+
+if TYPE_CHECKING:
+    from .search_timer import SearchTimer
 
 COMPILE_LOCK = threading.RLock()
 
@@ -37,6 +40,10 @@ class Compilation:
     statistics: dict[str, Any] = field(default_factory=dict)
     program: Runnable | None = None
 
+    def observe(self, name: str, found: Mapping[str, object]) -> None:
+        """Keeps what pass `name` reported."""
+        self.statistics[name] = dict(found)
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -56,20 +63,39 @@ def _outline(compilation: Compilation) -> None:
 
 
 def _search(compilation: Compilation) -> None:
+    from ..passes.luminal_eqsat import LuminalEqsatOptions
+    from ..passes.pipeline import run_with
+
     options = compilation.options
-    parameters = {
-        "sweeps": str(options.search_sweeps),
-        "restarts": str(options.search_restarts),
-        "seed": str(options.seed),
-        "panel-width": str(PANEL_WIDTH),
-    }
-    if options.disable_rules:
-        parameters["disable"] = ";".join(options.disable_rules)
-    _run_pass(compilation, "luminal-eqsat", parameters)
+    chosen = LuminalEqsatOptions(
+        disable=options.disable_rules,
+        panel_width=PANEL_WIDTH,
+        sweeps=options.search_sweeps,
+        restarts=options.search_restarts,
+        seed=options.seed,
+    )
+    timer = _timer(compilation)
+    run_with(compilation.module, "luminal-eqsat", chosen, compilation.observe, timer=timer)
     found = compilation.statistics["luminal-eqsat"]
     for ruleset, seconds in found.get("seconds per ruleset", {}).items():
         compilation.progress.add(f"search/saturate {ruleset}", seconds)
-    compilation.progress.add("search/extract", found.get("extraction seconds", 0.0))
+    measuring = 0.0 if timer is None else timer.seconds_spent
+    compilation.progress.add("search/extract", found.get("extraction seconds", 0.0) - measuring)
+    compilation.progress.add("search/measure", measuring)
+    search = {"alternatives": found.get("alternatives", [])}
+    compilation.statistics["search"] = search if timer is None else search | timer.statistics()
+
+
+def _timer(compilation: Compilation) -> SearchTimer | None:
+    """What times kernels for the search; None if its budget is nothing."""
+    from .environment import default_search_seconds
+    from .search_timer import SearchTimer
+
+    options = compilation.options
+    seconds = options.search_seconds
+    if seconds is None:
+        seconds = default_search_seconds()
+    return SearchTimer.of(options, seconds, compilation.module) if seconds > 0 else None
 
 
 def _generate_code(compilation: Compilation) -> None:
@@ -129,5 +155,5 @@ def _run_pass(compilation: Compilation, name: str, parameters: dict[str, str] | 
     run_pipeline(
         compilation.module,
         f"{name}{{{text}}}" if text else name,
-        lambda found, statistics: compilation.statistics.update({found: dict(statistics)}),
+        compilation.observe,
     )

@@ -1,6 +1,7 @@
 """The `kernel` dialect (L2): op classes, builders, and the scalar functions it is made of."""
 
 from ..scalar_ops import SCALAR_FUNCTIONS, ScalarFunction
+from .attention import AttentionOp, score_dtype
 from .build import (
     cast,
     constant,
@@ -44,6 +45,7 @@ from .structured import (
 )
 
 __all__ = [
+    "AttentionOp",
     "CastOp",
     "ConstantOp",
     "ContractOp",
@@ -81,6 +83,7 @@ __all__ = [
     "scalar_function_of",
     "scatter",
     "schedule_of",
+    "score_dtype",
     "to_index",
     "yield_",
 ]

@@ -36,12 +36,13 @@ def extents_of(attr: ir.AffineMapAttr) -> tuple[Expr, ...]:
     return IndexMap.from_attr(attr, ()).results
 
 
-def _entry_block(op: ir.OpView) -> ir.Block:
-    require(len(op.regions[0].blocks) == 1, "needs a region with exactly one block")
-    return op.regions[0].blocks[0]
+def entry_block(op: ir.OpView, region: int = 0) -> ir.Block:
+    """The one block of a region."""
+    require(len(op.regions[region].blocks) == 1, "needs a region with exactly one block")
+    return op.regions[region].blocks[0]
 
 
-def _require_arguments(block: ir.Block, expected: Sequence[ir.Type | None]) -> None:
+def require_arguments(block: ir.Block, expected: Sequence[ir.Type | None]) -> None:
     """Block arguments must have these types; None stands for index."""
     found = [argument.type for argument in block.arguments]
     require(len(found) == len(expected), f"the body takes {len(found)} arguments, expected {len(expected)}")
@@ -60,7 +61,8 @@ def _yielded(block: ir.Block) -> list[ir.Type]:
     return [value.type for value in operations[-1].operation.operands]
 
 
-def _require_yield(block: ir.Block, expected: Sequence[ir.Type]) -> None:
+def require_yield(block: ir.Block, expected: Sequence[ir.Type]) -> None:
+    """The body must end in a yield of values of these types."""
     found = _yielded(block)
     require(
         found == list(expected),
@@ -104,9 +106,9 @@ class LoadOp(Kernel.Operation, name="load", traits=[ext.Pure]):
 def _verify_region(op: ir.OpView) -> None:
     extents = extents_of(op.domain)
     require_dims(op.results[0].type, extents, "result")
-    block = _entry_block(op)
-    _require_arguments(block, [*(operand.type for operand in op.operands), *[None] * len(extents)])
-    _require_yield(block, [op.results[0].type.element_type])
+    block = entry_block(op)
+    require_arguments(block, [*(operand.type for operand in op.operands), *[None] * len(extents)])
+    require_yield(block, [op.results[0].type.element_type])
 
 
 @mixed_trailing_operands
@@ -128,9 +130,9 @@ def _verify_reduce(op: ir.OpView) -> None:
     extents = extents_of(op.extents)
     dtype = require_scalar(op.results[0].type, DTYPES, "result")
     require(dtype != "i1" or op.kind.value in ("max", "min"), f'kind "{op.kind.value}" is not defined on i1')
-    block = _entry_block(op)
-    _require_arguments(block, [None] * len(extents))
-    _require_yield(block, [op.results[0].type])
+    block = entry_block(op)
+    require_arguments(block, [None] * len(extents))
+    require_yield(block, [op.results[0].type])
 
 
 class ReduceOp(Kernel.Operation, name="reduce", traits=[ext.Pure]):
@@ -148,9 +150,9 @@ def _verify_local(op: ir.OpView) -> None:
     extents = extents_of(op.extents)
     require_dims(op.results[0].type, extents, "result")
     dtype_of(op.results[0].type)
-    block = _entry_block(op)
-    _require_arguments(block, [None] * len(extents))
-    _require_yield(block, [op.results[0].type.element_type])
+    block = entry_block(op)
+    require_arguments(block, [None] * len(extents))
+    require_yield(block, [op.results[0].type.element_type])
 
 
 class LocalOp(Kernel.Operation, name="local", traits=[ext.Pure]):
@@ -183,7 +185,8 @@ def packed_shape(batch: Sequence[Expr], n: Sequence[Expr], k: Sequence[Expr], wi
     return (*batch, (product(n) + width - 1) // width, product(k), product([width]))
 
 
-def _used_dims(index_map: IndexMap) -> set[int]:
+def used_dims(index_map: IndexMap) -> set[int]:
+    """Positions of the dims that a map's results depend on."""
     atoms = {atom for result in index_map.results for atom in result.atoms()}
     return {position for position, dim in enumerate(index_map.dims) if dim in atoms}
 
@@ -193,7 +196,7 @@ def _verify_side(
 ) -> None:
     domain = extents_of(op.domain)
     require_map(attr, len(domain), len(dims_of(operand.type)), f"{name}_map")
-    outside = sorted(_used_dims(IndexMap.from_attr(attr, domain)) - allowed)
+    outside = sorted(used_dims(IndexMap.from_attr(attr, domain)) - allowed)
     require(
         not outside, f"{name}_map uses dims that {name} does not have: {', '.join(f'd{d}' for d in outside)}"
     )
@@ -221,16 +224,17 @@ def _verify_contract(op: ir.OpView) -> None:
             rhs_dims == packed_shape(batch_dims, n_dims, k_dims, op.packed),
             "rhs is not the panel tensor of this domain",
         )
-    _verify_contract_result(op, domain, [*batch, *m, *n])
+    require_permutation(op, domain, [*batch, *m, *n])
     read_schedule(op.attributes["schedule"] if "schedule" in op.attributes else None)
     indices: list[ir.Type | None] = [None] * (len(domain) - len(k))
     accumulator = ir.Type.parse(accumulator_dtype(dtype), op.context)
-    block = _entry_block(op)
-    _require_arguments(block, [*(operand.type for operand in op.operands), *indices, accumulator])
-    _require_yield(block, [op.results[0].type.element_type])
+    block = entry_block(op)
+    require_arguments(block, [*(operand.type for operand in op.operands), *indices, accumulator])
+    require_yield(block, [op.results[0].type.element_type])
 
 
-def _verify_contract_result(op: ir.OpView, domain: Sequence[Expr], kept: Sequence[int]) -> None:
+def require_permutation(op: ir.OpView, domain: Sequence[Expr], kept: Sequence[int]) -> None:
+    """`out_map` must permute the dims `kept` of the domain to the result's dims."""
     dims = require_tensor(op.results[0].type, "result")
     require_map(op.out_map, len(domain), len(dims), "out_map")
     results = IndexMap.from_attr(op.out_map, domain).results
@@ -295,10 +299,10 @@ def _verify_scatter(op: ir.OpView) -> None:
     base_dims = require_tensor(base, "base")
     require_same_type(base, op.results[0].type, "result type differs from the base's")
     require(op.mode.value in SCATTER_MODES, f'mode must be "set" or "add", got "{op.mode.value}"')
-    block = _entry_block(op)
-    _require_arguments(block, [*(operand.type for operand in op.operands), *[None] * len(extents)])
+    block = entry_block(op)
+    require_arguments(block, [*(operand.type for operand in op.operands), *[None] * len(extents)])
     i64 = ir.IntegerType.get_signless(64, op.context)
-    _require_yield(block, [base.element_type, *[i64] * len(base_dims)])
+    require_yield(block, [base.element_type, *[i64] * len(base_dims)])
 
 
 @mixed_trailing_operands

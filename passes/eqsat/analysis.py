@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...dialects.symbolic import Atom
+from ...dialects.types import BYTES
 from .egraph import FrozenGraph, Node
 from .index_table import IndexTable, sizes
 from .terms import scalar_constructors
@@ -57,6 +58,18 @@ class Analysis:
     inline: dict[int, Node]
     stored: dict[int, list[Node]]
     """Tensor class -> its L2 producers (Region, Scatter*, Panel)."""
+    choices: dict[int, list[Node]]
+    """Expression class -> the ways to compute it that extraction chooses among, where there are several:
+    loops, contractions with their schedules, attention. `inline` holds one of them."""
+
+    def bytes_of(self, tensor: int) -> int:
+        """Bytes of a tensor class at the representative sizes."""
+        kind = self.graph.types[tensor]
+        return sizes(kind.dims, self.symbols) * BYTES[kind.dtype]
+
+    def is_static(self, tensor: int) -> bool:
+        """Whether weights alone determine the tensor, so that it is computed at load time."""
+        return tensor in self.graph.static
 
 
 def analyse(
@@ -79,7 +92,11 @@ def analyse(
     }
     chooser = _Chooser(graph, table, symbols, stored, extra)
     chooser.solve()
-    return Analysis(graph, table, symbols, chooser.best, stored)
+    return Analysis(graph, table, symbols, chooser.best, stored, chooser.choices())
+
+
+STRUCTURES = ("Reduce", "Contract", "ContractPacked", "Stream")
+"""Nodes that are whole loops: which one is best depends on what surrounds them."""
 
 
 def is_leaf(graph: FrozenGraph, tensor: int) -> bool:
@@ -122,6 +139,17 @@ class _Chooser:
                 waiting.extend(fresh)
                 queued.update(fresh)
 
+    def choices(self) -> dict[int, list[Node]]:
+        """The structural nodes of the classes that a structural node is inlined for, if there are several."""
+        found = {}
+        for cls, best in self.best.items():
+            if best.op in STRUCTURES:
+                nodes = [n for n in self.graph.nodes[cls] if n.op in STRUCTURES]
+                nodes = [n for n in nodes if self._node_work(n) < math.inf]
+                if len(nodes) > 1:
+                    found[cls] = sorted(nodes, key=self._node_work)
+        return found
+
     def _improve(self, cls: int, nodes: list[Node]) -> bool:
         improved = False
         for node in nodes:
@@ -153,7 +181,19 @@ class _Chooser:
         if op == "Reduce":
             extent = sizes(self.table.get_axes(node.args[1]).extents, self.symbols)
             return 1.0 + extent * (1.0 + self._of(node.args[2]))
+        if op in ("Softmax", "SoftmaxOrZero"):
+            return math.inf  # only a step on the way to Stream: its parts are computed
+        if op == "Stream":
+            return self._stream_work(node)
         return self._contraction_work(node)
+
+    def _stream_work(self, node: Node) -> float:
+        """The scores of a row count once, whatever the number of columns that use them."""
+        contraction = self.table.get_contraction(node.args[0])
+        keys = sizes(contraction.summed, self.symbols)
+        columns = sizes(tuple(contraction.result[i] for i in contraction.columns), self.symbols)
+        score = self._of(node.args[2]) + SCALAR_WORK["exp"] + 4.0
+        return 1.0 + keys * (UNPACKED_WORK + score / max(columns, 1))
 
     def _must_load(self, tensor: int) -> bool:
         """Leaves, and tensors that no region computes (scatters at runtime positions)."""

@@ -30,7 +30,8 @@ class Value:
     contract.
 
     attrs by op: load (source, coords, masked); constant (key,); index_value (expr,); to_index (var, extent);
-    reduce (kind, vars); local (var,); contract (key, lhs, rhs, packed, coords).
+    reduce (kind, vars); local (var,); contract (key, lhs, rhs, packed, coords); stream (key, values, vars,
+    coords, whether empty rows are zero).
     """
 
     op: str
@@ -128,10 +129,17 @@ _INTEGER_OPS: dict[type[Atom], str] = {FloorDiv: "floor_div", Mod: "mod", Min: "
 
 class Evaluator:
     """Evaluates expression classes into values of one kernel. `in_memory(t)` says whether tensor class t is
-    loaded or inlined.
+    loaded or inlined, `node_of(c)` which node computes class c (the analysis' unless it is given).
     """
 
-    def __init__(self, analysis: Analysis, root: int, in_memory: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        analysis: Analysis,
+        root: int,
+        in_memory: Callable[[int], bool],
+        node_of: Callable[[int], Node] | None = None,
+    ) -> None:
+        self._node_of = node_of or analysis.inline.__getitem__
         self.analysis = analysis
         self.graph = analysis.graph
         self.table = analysis.table
@@ -156,7 +164,7 @@ class Evaluator:
             for tensor in self.graph.loads.get(cls, ()):
                 if tensor != self._root and self._in_memory(tensor):
                     return self.load(tensor, coords, masked)
-        node = self.analysis.inline[cls]
+        node = self._node_of(cls)
         if node.op in self._scalars:
             args = tuple(self.at(a, coords, masked) for a in node.args)
             return self.bodies.scalar(self._scalars[node.op], *args)
@@ -300,6 +308,17 @@ class Evaluator:
         if not used:
             return value
         return self.bodies.make("reduce", (value,), (kind, used), value.dtype, value.deps - set(used))
+
+    def _stream(self, node: Node, coords: Dims, masked: bool) -> Value:
+        key, empty, scores, values = node.args
+        contraction = self.table.get_contraction(key)
+        loop = tuple(self.bodies.fresh(e) for e in contraction.summed)
+        along = tuple(const(0) if e is const(1) else v for v, e in zip(loop, contraction.summed, strict=True))
+        score = self.at(scores, contraction.lhs.apply((*coords, *along)), masked)
+        deps = (score.deps | self.bodies.depends(coords)) - set(loop)
+        return self.bodies.make(
+            "stream", (score,), (key, values, loop, coords, empty == "zero"), score.dtype, deps
+        )
 
     def _contract(self, node: Node, coords: Dims, masked: bool) -> Value:
         return self._contraction(node, coords, packed=False)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from math import prod
 
 from ...dialects.symbolic import Atom, DimVar, const
+from ...dialects.types import BYTES
 from .analysis import SCALAR_WORK
 from .body import Value, Var
 from .egraph import FrozenGraph
 from .index_table import Dims, sizes
-from .kernels import ContractKernel, Kernel, ScatterKernel, loop_vars
-
-BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i1": 1}
+from .kernels import AttentionKernel, ContractKernel, Kernel, ScatterKernel, loop_vars
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,21 @@ def kernel_seconds(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int],
         assert kernel.contraction is not None
         products = sizes(kernel.contraction.result, symbols) * sizes(kernel.contraction.summed, symbols)
         work += products / machine.matmul * (1.0 if kernel.packed else 1.6)
+    if isinstance(kernel, AttentionKernel):
+        work += _attention_products(kernel, symbols) / machine.matmul
     return machine.launch + max(moved / rate, work) + 0.1 * min(moved / rate, work)
+
+
+def _attention_products(kernel: AttentionKernel, symbols: dict[Atom, int]) -> float:
+    """Multiply-adds: weights times values, and the scores' own."""
+    c = kernel.contraction
+    assert c is not None
+    products = 1.0 * sizes(c.result, symbols) * sizes(c.summed, symbols)
+    if kernel.product is not None:
+        rows = sizes(tuple(c.result[i] for i in (*c.batch, *c.rows)), symbols)
+        depth = prod(_extent(v, symbols) for v in kernel.product.loop)
+        products += 1.0 * rows * sizes(c.summed, symbols) * depth
+    return products
 
 
 def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int]) -> float:
@@ -61,8 +74,8 @@ def _bytes(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int]) -> floa
             whole = sizes(graph.types[source].dims, symbols) * BYTES[value.dtype]
             touched = _iterations(value.deps, symbols) * BYTES[value.dtype]
             footprints[source] = max(footprints.get(source, 0.0), min(whole, touched))
-    if isinstance(kernel, ContractKernel):
-        for operand in (kernel.lhs, kernel.rhs):
+    if isinstance(kernel, ContractKernel | AttentionKernel):
+        for operand in kernel.operands:
             t = graph.types[operand]
             footprints[operand] = sizes(t.dims, symbols) * BYTES[t.dtype]
     return total + sum(footprints.values())
@@ -93,7 +106,7 @@ def _work(kernel: Kernel, symbols: dict[Atom, int], machine: Machine) -> float:
 
 
 def _value_work(value: Value, inner: Var | None, machine: Machine) -> float:
-    if value.op in ("constant", "contract"):
+    if value.op in ("constant", "contract", "stream"):
         return 0.0
     if value.op == "load":
         return 1.0 if _streams(value.attrs[1], value, inner) else machine.scalar_penalty

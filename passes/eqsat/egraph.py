@@ -37,6 +37,8 @@ class FrozenGraph:
     constant: set[int] = field(default_factory=set)
     """Expression classes built from constants only: the same at every coordinate of any shape, so no tensor
     stands for them."""
+    static: set[int] = field(default_factory=set)
+    """Tensor classes that weights alone determine."""
     values: dict[int, int] = field(default_factory=dict)
     """Encoded value number -> tensor class."""
 
@@ -71,6 +73,11 @@ def freeze(engine: Any) -> FrozenGraph:
                 graph.values[args[0]] = output
             elif name not in _SKIPPED:
                 graph.add(output, Node(name, args))
+    static = {number("Expr", row.inputs[0]) for row in functions["static"].rows}
+    graph.static = {
+        tensor for cls in static for tensor in graph.loads.get(cls, ()) if cls not in graph.constant
+    }
+    graph.static |= {t for t, nodes in graph.nodes.items() if any(n.op == "Panel" for n in nodes)}
     return graph
 
 

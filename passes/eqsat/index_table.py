@@ -253,10 +253,29 @@ class IndexTable:
             self._facts.append(f'(packable "{key}" {self.panel_width})')
         return key
 
+    def _streams(self, contraction_key: str, axes_key: str, spread_key: str) -> str | None:
+        contraction, axes = self.get_contraction(contraction_key), self.get_axes(axes_key)
+        spread = self.get_map(spread_key)
+        coords = dims_for(axes.operand)
+        rows = tuple(c for i, c in enumerate(coords) if i not in axes.axes)
+        if spread.extents != axes.operand or spread.results != rows:
+            return None
+        results = contraction.lhs.results
+        outer = len(contraction.result)
+        summed = [v for v in dims_for(contraction.lhs.extents)[outer:] if isinstance(v, DimVar)]
+        along = [results[i] for i in axes.axes if axes.operand[i] is not const(1)]
+        if len(results) != len(coords) or along != summed:
+            return None
+        if any(v.extent is not e for v, e in zip(summed, _long(axes.extents), strict=True)):
+            return None
+        free = {a for i, r in enumerate(results) if i not in axes.axes for a in r.atoms()}
+        return None if free.intersection(summed) else "yes"
+
 
 _ANSWERS: dict[str, Callable[..., str | None]] = {
     "compose": IndexTable._compose,
     "contraction": IndexTable._contraction,
+    "streams": IndexTable._streams,
     "index-sum": IndexTable._index_sum,
     "index-shift": IndexTable._index_shift,
     "index-scale": IndexTable._index_scale,
@@ -275,6 +294,10 @@ def _quoted(key: str) -> str:
 
 def _is_small(number: int) -> bool:
     return abs(number) < 1 << 40
+
+
+def _long(extents: Dims) -> Dims:
+    return tuple(e for e in extents if e is not const(1))
 
 
 def inside(coord: Expr, extent: Expr) -> bool:

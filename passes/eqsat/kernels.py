@@ -39,6 +39,20 @@ class Kernel:
         return walk(self.root)
 
 
+@dataclass(frozen=True)
+class Product:
+    """The contraction inside a score: `value` stands for sum over depth of query * key, each read at
+    coordinates over the kernel's variables and `loop`.
+    """
+
+    value: Value
+    query: int
+    key: int
+    query_coords: Dims
+    key_coords: Dims
+    loop: tuple[Var, ...]
+
+
 @dataclass
 class RegionKernel(Kernel):
     """result[c] = root(c)."""
@@ -57,6 +71,23 @@ class ContractKernel(Kernel):
     @property
     def operands(self) -> tuple[int, ...]:
         return (self.lhs, self.rhs)
+
+
+@dataclass
+class AttentionKernel(Kernel):
+    """`root` is the epilogue around one `stream` value, whose operand is the score at (row, key)."""
+
+    contraction: Contraction | None = None
+    """Weights times values; its left map leads to the scores' coordinates."""
+    stream: Value | None = None
+    values_tensor: int = -1
+    out: tuple[int, ...] = ()
+    product: Product | None = None
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        factors = (self.product.query, self.product.key) if self.product is not None else ()
+        return (self.values_tensor, *factors)
 
 
 @dataclass
@@ -88,6 +119,9 @@ def build(evaluator: Evaluator, tensor: int, node: Node) -> Kernel | None:
 def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Value) -> Kernel | None:
     values = walk(root)
     contracts = [v for v in values if v.op == "contract"]
+    streams = [v for v in values if v.op == "stream"]
+    if streams:
+        return _attention(evaluator, tensor, domain, root, streams, contracts)
     if not contracts:
         evaluator.bodies.limit = 4 * MAX_VALUES  # what rewriting adds, not what the kernel holds
         root = keep_rows(evaluator.bodies, root, tuple(variables(dims_for(domain))))
@@ -112,6 +146,68 @@ def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Val
         packed=packed,
         out=out,
     )
+
+
+def _attention(
+    evaluator: Evaluator,
+    tensor: int,
+    domain: Dims,
+    root: Value,
+    streams: list[Value],
+    contracts: list[Value],
+) -> Kernel | None:
+    values = walk(root)
+    inner = set(walk(streams[0].args[0]))
+    if len(streams) > 1 or len(contracts) > 1 or any(v.op == "reduce" for v in values):
+        return None
+    key, tensor_of_values, loop, coords, _ = streams[0].attrs
+    if any(c not in inner or not c.deps.intersection(loop) for c in contracts):
+        return None
+    contraction = evaluator.table.get_contraction(key)
+    out = _permutation(coords, contraction.result, domain)
+    if out is None:
+        return None
+    axes = dims_for(domain)
+    columns = {axes[out[i]] for i in contraction.columns}
+    if columns & streams[0].args[0].deps:
+        return None
+    product = None
+    if contracts:
+        rows = {axes[out[i]] for i in contraction.rows}
+        product = _product(evaluator, contracts[0], rows, set(loop))
+        if product is None:
+            return None
+    factors = (product.query, product.key) if product is not None else ()
+    return AttentionKernel(
+        tensor,
+        domain,
+        root,
+        evaluator,
+        needs=tuple(dict.fromkeys((tensor_of_values, *factors, *loads(values)))),
+        contraction=contraction,
+        stream=streams[0],
+        values_tensor=tensor_of_values,
+        out=out,
+        product=product,
+    )
+
+
+def _product(evaluator: Evaluator, value: Value, rows: set[Expr], keys: set[Var]) -> Product | None:
+    """The contraction as query (does not vary with the keys) times key (does not vary with the rows)."""
+    contract, lhs, rhs, packed, coords = value.attrs
+    if packed or any(v in evaluator.bodies.dynamic for v in variables(coords)):
+        return None
+    contraction = evaluator.table.get_contraction(contract)
+    loop = tuple(evaluator.bodies.fresh(e) for e in contraction.summed)
+    along = tuple(const(0) if e is const(1) else v for v, e in zip(loop, contraction.summed, strict=True))
+    sides = [
+        (lhs, contraction.lhs.apply((*coords, *along))),
+        (rhs, contraction.rhs.apply((*coords, *along))),
+    ]
+    for (query, query_coords), (key, key_coords) in (sides, sides[::-1]):
+        if not keys.intersection(variables(query_coords)) and not rows.intersection(variables(key_coords)):
+            return Product(value, query, key, query_coords, key_coords, loop)
+    return None
 
 
 def _permutation(coords: Dims, result: Dims, domain: Dims) -> tuple[int, ...] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from .extract import Built, Choice, Extractor
+from .state import Built, Choice, State
 
 SPREAD = 4.0
 """Standard deviation of the logarithm of the random amounts: e^4 outweighs most differences."""
@@ -20,7 +20,7 @@ def random_work(generator: random.Random) -> float:
     return generator.lognormvariate(0.0, SPREAD)
 
 
-class Sampler(Extractor):
+class Sampler(State):
     """Draws one program. `generator` is set by `draw`."""
 
     generator: random.Random
@@ -29,7 +29,9 @@ class Sampler(Extractor):
         """A random choice of kernels that computes the roots."""
         self.generator = generator
         for tensor in self.analysis.stored:
-            self.memory[tensor] = tensor in self.forced or generator.random() < 0.5
+            self.decide(tensor, tensor in self.forced or generator.random() < 0.5)
+        for cls, nodes in self.analysis.choices.items():
+            self.decide(cls, generator.choice(nodes))
         self.repair()
         return self.choice()
 

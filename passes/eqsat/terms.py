@@ -16,7 +16,16 @@ from ...dialects.luminal import Luminal
 from ...dialects.scalar_ops import SCALAR_FUNCTIONS
 from .index_table import MAX_INDICES
 
-FAMILIES = ("scatters", "regions", "views", "indices", "algebra", "recognition", "contractions")
+FAMILIES = (
+    "scatters",
+    "regions",
+    "views",
+    "indices",
+    "algebra",
+    "recognition",
+    "contractions",
+    "attention",
+)
 
 _STRUCTURE = """
 (sort Tensor)
@@ -34,6 +43,9 @@ _STRUCTURE = """
 (constructor Reduce (String String Expr) Expr)
 (constructor Contract (String Tensor Tensor) Expr)
 (constructor ContractPacked (String Tensor Tensor) Expr)
+(constructor Softmax (String String Expr) Expr)
+(constructor SoftmaxOrZero (String String Expr) Expr)
+(constructor Stream (String String Expr Tensor) Expr)
 (function value (i64) Tensor :no-merge)
 (function shape (Tensor) String :no-merge)
 (relation weight (Tensor))
@@ -56,6 +68,10 @@ _STRUCTURE = """
 (function index-less (String String) String :no-merge)
 (relation contraction-wanted (String String String))
 (function contraction (String String String) String :no-merge)
+(relation streams-wanted (String String String))
+(function streams (String String String) String :no-merge)
+(relation softmax-of (Expr String String Expr String))
+(relation weighs (Expr String String String Expr String))
 (relation reads (Expr String Tensor))
 (relation reads-wide (Expr String Tensor))
 (relation static (Expr))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dialects import kernel as K
 from ...dialects.mlir import ir
-from ...dialects.symbolic import IndexMap
+from ...dialects.symbolic import Expr, IndexMap
 from ...dialects.types import FLOATS, dtype_of
 from ...errors import RuntimeFailure
 from .functions import Frame, Handler, evaluate_map, run_entry
@@ -222,10 +222,68 @@ def _contract(frame: Frame, op: ir.OpView) -> list[np.ndarray]:
     accumulator = round_to(sums, K.accumulator_dtype(dtype)) if dtype in FLOATS else sums
     body = Body(frame, tuple(shape[d] for d in kept))
     (value,) = body.run(op.regions[0].blocks[0], tensors, [accumulator])
-    result = np.broadcast_to(value, body.shape)
+    return [_permuted(op, domain, np.broadcast_to(value, body.shape), kept)]
+
+
+def _attention(frame: Frame, op: ir.OpView) -> list[np.ndarray]:
+    domain = K.extents_of(op.domain)
+    shape = frame.shape(domain)
+    batch, m, n, k = K.contract_groups(op)
+    tensors = frame.operands(op)
+    scalars = [] if op.depth is None else [_products(frame, op, tensors, shape, (batch, m, k))]
+    rows = tuple(shape[d] for d in (*batch, *m))
+    keys = tuple(shape[d] for d in k)
+    score = Body(frame, (*rows, *keys))
+    (scores,) = score.run(op.regions[0].blocks[0], tensors, scalars)
+    dtype = K.score_dtype(op)
+    flat = np.broadcast_to(scores, score.shape).reshape(*rows, -1).astype(np.float64)
+    values = _read_side(frame, op, op.value_map, tensors[0], [*batch, *k, *n], shape)
+    values = values.reshape(*(shape[d] for d in batch), flat.shape[-1], *(shape[d] for d in n))
+    with np.errstate(all="ignore"):
+        largest = np.max(flat, axis=-1, keepdims=True, initial=-np.inf)
+        weights = np.exp(flat - largest)
+        axis = len(shape)
+        sums = np.einsum(
+            weights, [*batch, *m, axis], values.astype(np.float64), [*batch, axis, *n], [*batch, *m, *n]
+        )
+        totals = weights.sum(axis=-1).reshape(*rows, *[1] * len(n))
+        attended = sums / totals
+    if op.zero_empty_rows:
+        empty = (largest == -np.inf).reshape(*rows, *[1] * len(n))
+        attended = np.where(empty, 0.0, attended)
+    body = Body(frame, attended.shape)
+    (value,) = body.run(op.regions[1].blocks[0], tensors, [round_to(attended, dtype)])
+    return [_permuted(op, domain, np.broadcast_to(value, body.shape), [*batch, *m, *n])]
+
+
+def _products(
+    frame: Frame,
+    op: ir.OpView,
+    tensors: Sequence[np.ndarray],
+    shape: tuple[int, ...],
+    groups: tuple[list[int], list[int], list[int]],
+) -> np.ndarray:
+    """Sums over depth of query * key, on the grid of (batch, m, k) dims."""
+    batch, m, k = groups
+    full = (*shape, *frame.shape(K.extents_of(op.depth)))
+    depth = range(len(shape), len(full))
+    query = _read_side(frame, op, op.query_map, tensors[1], [*batch, *m, *depth], full)
+    key = _read_side(frame, op, op.key_map, tensors[2], [*batch, *k, *depth], full)
+    dtype = dtype_of(op.operands[1].type)
+    wide = np.float64 if dtype in FLOATS else query.dtype
+    with np.errstate(all="ignore"):
+        kept = [*batch, *m, *k]
+        sums = np.einsum(
+            query.astype(wide), [*batch, *m, *depth], key.astype(wide), [*batch, *k, *depth], kept
+        )
+    return round_to(sums, K.accumulator_dtype(dtype)) if dtype in FLOATS else sums
+
+
+def _permuted(op: ir.OpView, domain: tuple[Expr, ...], result: np.ndarray, kept: list[int]) -> np.ndarray:
+    """A result over the domain dims `kept`, in the order that out_map asks for."""
     variables = IndexMap.identity(domain).dims
     out_dims = [variables.index(r) for r in IndexMap.from_attr(op.out_map, domain).results]
-    return [np.ascontiguousarray(np.transpose(result, [kept.index(d) for d in out_dims]))]
+    return np.ascontiguousarray(np.transpose(result, [kept.index(d) for d in out_dims]))
 
 
 def _read_side(
@@ -258,6 +316,7 @@ def _unpack(panels: np.ndarray, groups: list[list[int]], width: int) -> np.ndarr
 
 HANDLERS: Mapping[str, Handler] = {
     "kernel.region": _region,
+    "kernel.attention": _attention,
     "kernel.contract": _contract,
     "kernel.scatter": _scatter,
 }

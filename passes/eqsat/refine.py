@@ -1,0 +1,264 @@
+"""Refinement by measurement: moves that the estimate holds for possible are made where the measured kernels
+of the program take less time than before.
+
+A round lists moves (a tensor stored or computed where it is read, another node for a loop), measures every
+kernel that one of them needs, each distinct one once and all in one batch, and makes the moves that pay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ...dialects.mlir import ir
+from .egraph import Node
+from .extract import Extractor
+from .kernels import Kernel
+from .samples import KernelSample, kernel_sample
+from .state import Choice, Decision, Undone
+
+LEAST_GAIN = 0.03
+"""Part of the time of the kernels that a move replaces which it must save: below is noise."""
+
+SLACK = 1.0
+"""A move is worth measuring if the estimate says that it adds at most this part of what it replaces."""
+
+MOST_ROUNDS = 6
+
+
+class KernelTimer(Protocol):
+    """Compiles and times kernels."""
+
+    def time(self, samples: Sequence[KernelSample]) -> list[float | None]:
+        """Seconds per launch; None where there is no figure (the budget is spent, the kernel is refused)."""
+
+
+@dataclass
+class Move:
+    """Decisions to take together. `seconds` of the kernels that it adds, `instead` of those it replaces."""
+
+    what: str
+    changes: list[tuple[int, Decision | None]]
+    estimate: float
+    tensors: frozenset[int] = frozenset()
+    seconds: float | None = None
+    instead: float | None = None
+
+
+@dataclass
+class Alternative:
+    """What else was measured for a tensor."""
+
+    what: str
+    seconds: float
+    instead: float
+
+
+@dataclass
+class Refiner(Extractor):
+    """An extractor whose kernels cost what the timer says. `symbols`: the function's symbol list."""
+
+    timer: KernelTimer | None = None
+    symbols: ir.Attribute | None = None
+    candidates: int = 256
+    times: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._samples: dict[int, tuple[Kernel, KernelSample, str]] = {}
+        self._failed: set[str] = set()
+        self.alternatives: dict[int, list[Alternative]] = {}
+        self.skipped = 0
+
+    def refine(self) -> Choice:
+        """Improve the present choice until no measured move does."""
+        self._measure(self._present_kernels().values())
+        for _ in range(MOST_ROUNDS):
+            moves = self._plausible()
+            kernels: dict[int, Kernel] = {}
+            for move in moves:
+                with self.trial():
+                    self._apply(move)
+                    kernels |= {id(k): k for k in self._present_kernels().values()}
+                    raise Undone
+            self._measure(kernels.values())
+            if not self._make(moves):
+                break
+        return self.choice()
+
+    def describe(self) -> list[dict[str, Any]]:
+        """What was measured for each kernel of the choice, best first."""
+        found = []
+        for tensor, kernel in self._present_kernels().items():
+            others = sorted(self.alternatives.get(tensor, ()), key=lambda a: a.seconds - a.instead)
+            found.append(
+                {
+                    "tensor": _shape_text(self, tensor),
+                    "kernel": type(kernel).__name__.removesuffix("Kernel").lower(),
+                    "seconds": self.cost(tensor),
+                    "measured": self._key(kernel) in self.times,
+                    "candidates": [
+                        {
+                            "description": a.what,
+                            "seconds": a.seconds,
+                            "instead of": a.instead,
+                            "measured": True,
+                        }
+                        for a in others
+                    ],
+                }
+            )
+        return found
+
+    # Measured costs.
+
+    def cost(self, tensor: int) -> float:
+        built = self.lookup(tensor) if tensor in self.analysis.stored else None
+        if built is None or built.kernel is None or self.analysis.is_static(tensor):
+            return super().cost(tensor)
+        measured = self.times.get(self._key(built.kernel))
+        if measured is None:
+            return built.seconds
+        return measured + self.stored_weight * self.analysis.bytes_of(tensor)
+
+    def _key(self, kernel: Kernel) -> str:
+        return self._sample(kernel)[1]
+
+    def _sample(self, kernel: Kernel) -> tuple[KernelSample, str]:
+        known = self._samples.get(id(kernel))
+        if known is None:
+            sample = kernel_sample(self.graph, kernel, self.symbols)
+            known = self._samples[id(kernel)] = (kernel, sample, sample.text)
+        return known[1:]
+
+    def _present_kernels(self) -> dict[int, Kernel]:
+        kernels = {t: self.lookup(t).kernel for t in self.reachable()}
+        return {t: k for t, k in kernels.items() if k is not None}
+
+    def _measure(self, kernels: Any) -> None:
+        wanted: dict[str, KernelSample] = {}
+        for kernel in kernels:
+            if not self.analysis.is_static(kernel.tensor):
+                sample, key = self._sample(kernel)
+                if key not in self.times and key not in self._failed:
+                    wanted[key] = sample
+        if not wanted:
+            return
+        assert self.timer is not None
+        results = self.timer.time(list(wanted.values()))
+        for key, seconds in zip(wanted, results, strict=True):
+            if seconds is None:
+                self._failed.add(key)
+            else:
+                self.times[key] = seconds
+
+    # Moves.
+
+    def _plausible(self) -> list[Move]:
+        moves = []
+        for what, changes in self._candidates():
+            move = self._estimated(what, changes)
+            if move is not None:
+                moves.append(move)
+        moves.sort(key=lambda m: m.estimate)
+        self.skipped += max(0, len(moves) - self.candidates)
+        return moves[: self.candidates]
+
+    def _candidates(self) -> Iterator[tuple[str, list[tuple[int, Decision | None]]]]:
+        order = self.reachable()
+        users = self._users(order)
+        for tensor in order:
+            if (
+                tensor not in self.forced
+                and tensor in users
+                and not self._grows_too_large(tensor, users[tensor])
+            ):
+                yield f"compute {_shape_text(self, tensor)} where it is read", [(tensor, False)]
+        asked = {c for t in order for c, d in self.lookup(t).consulted.items() if d is False}
+        for tensor in sorted(asked):
+            yield f"store {_shape_text(self, tensor)}", [(tensor, True)]
+        for cls in [c for c in self.analysis.choices if self.consulters(c).intersection(order)]:
+            for node in self.analysis.choices[cls]:
+                if node != self.node_of(cls):
+                    yield _node_text(self, node), [(cls, node)]
+
+    def _estimated(self, what: str, changes: list[tuple[int, Decision | None]]) -> Move | None:
+        """The move with what it would change by the estimate; None where it leads nowhere."""
+        before = self._present_kernels()
+        move = None
+        with self.trial():
+            users = {u for cls, _ in changes for u in self.consulters(cls)}
+            for cls, decision in changes:
+                self.decide(cls, decision)
+            if any(isinstance(d, Node) for _, d in changes):
+                self._take_in(users)
+            after = self._present_kernels()
+            old = [t for t, k in before.items() if after.get(t) is not k]
+            new = [t for t, k in after.items() if before.get(t) is not k]
+            possible = all(self.lookup(t).kernel is not None for t in self.reachable())
+            if possible and new:
+                replaced = sum(self._estimate(before[t]) for t in old)
+                estimate = sum(self._estimate(after[t]) for t in new) - replaced
+                if estimate <= SLACK * replaced:
+                    taken = [(c, self.decisions.get(c)) for c, _ in self._journal or ()]
+                    move = Move(what, taken, estimate, frozenset(new))
+            raise Undone
+        return move
+
+    def _estimate(self, kernel: Kernel) -> float:
+        return 0.0 if self.analysis.is_static(kernel.tensor) else self.seconds(kernel)
+
+    def _apply(self, move: Move) -> None:
+        for cls, decision in move.changes:
+            self.decide(cls, decision)
+
+    def _make(self, moves: list[Move]) -> bool:
+        """Make the moves that pay, the greatest gain first; what one of them changes may rule out another."""
+        for move in moves:
+            self._try(move, keep=False)
+            if move.seconds is not None and move.instead is not None:
+                for tensor in move.tensors:
+                    alternative = Alternative(move.what, move.seconds, move.instead)
+                    self.alternatives.setdefault(tensor, []).append(alternative)
+        paying = [m for m in moves if m.seconds is not None and m.instead is not None and _pays(m)]
+        paying.sort(key=lambda m: (m.seconds or 0.0) - (m.instead or 0.0))
+        return sum(self._try(move, keep=True) for move in paying) > 0
+
+    def _try(self, move: Move, keep: bool) -> bool:
+        """Compare the program with and without the move; keep it if it pays and `keep`."""
+        before = self._present_kernels()
+        costs = {t: self.cost(t) for t in before}
+        kept = False
+        with self.trial():
+            self._apply(move)
+            after = self._present_kernels()
+            new = [t for t, k in after.items() if before.get(t) is not k]
+            old = [t for t, k in before.items() if after.get(t) is not k]
+            known = all(self.analysis.is_static(t) or self._key(after[t]) in self.times for t in new)
+            move.seconds = sum(self.cost(t) for t in new) if known else None
+            move.instead = sum(costs[t] for t in old)
+            kept = keep and known and bool(new) and _pays(move)
+            if not kept:
+                raise Undone
+        return kept
+
+
+def _pays(move: Move) -> bool:
+    assert move.seconds is not None and move.instead is not None
+    return move.seconds < move.instead * (1 - LEAST_GAIN)
+
+
+def _shape_text(state: Extractor, tensor: int) -> str:
+    kind = state.graph.types[tensor]
+    return "x".join([*map(str, kind.dims), kind.dtype])
+
+
+def _node_text(state: Extractor, node: Node) -> str:
+    names = {
+        "Reduce": "a plain loop",
+        "Contract": "a contraction of the tensor as it is",
+        "ContractPacked": "a contraction with packed weights",
+        "Stream": "attention in one pass",
+    }
+    return names.get(node.op, node.op)

@@ -1,0 +1,76 @@
+"""Times the kernels that the search asks about: through the tuning database, each distinct one once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dialects.mlir import ir
+from ..dialects.symbolic import symbols_in_scope
+from ..dialects.types import symbols_of
+from ..passes.eqsat.samples import KernelSample
+from ..passes.luminal_eqsat import representative_sizes
+from ..passes.schedule import read_schedule
+from ..passes.split_reductions import split_reductions
+from .options import CompileOptions
+from .tuning import Budget, Measurer, TuningDatabase
+
+
+class SearchTimer:
+    """Seconds of kernel samples at the program's representative sizes."""
+
+    def __init__(self, measurer: Measurer, sizes: Sequence[int]) -> None:
+        self._measurer = measurer
+        self._sizes = tuple(sizes)
+
+    @classmethod
+    def of(cls, options: CompileOptions, seconds: float, module: ir.Operation) -> SearchTimer:
+        """The timer of one compilation of `module`, with a budget of `seconds`."""
+        from .environment import default_threads
+        from .native.team import shared_team
+
+        team = shared_team(options.threads or default_threads())
+        budget = Budget(seconds, options.search_candidates)
+        measurer = Measurer(TuningDatabase.open(None), team, budget, options.cache, None)
+        return cls(measurer, _sizes(module))
+
+    @property
+    def seconds_spent(self) -> float:
+        """Seconds that compiling and timing took."""
+        return self._measurer.seconds_spent
+
+    def statistics(self) -> dict[str, Any]:
+        """What was measured and what was skipped, and why."""
+        return {"measuring seconds": self.seconds_spent, "log": list(self._measurer.log)}
+
+    def time(self, samples: Sequence[KernelSample]) -> list[float | None]:
+        """Seconds per launch of each sample; a kernel that a later pass cuts in two counts with both."""
+        kernels: list[ir.Operation] = []
+        cold: list[frozenset[int]] = []
+        parts: list[range] = []
+        for sample in samples:
+            module = sample.module.clone()
+            split_reductions(module)
+            schedule = read_schedule(module)
+            first = len(kernels)
+            for step in schedule.steps:
+                kernels.append(schedule.kernels[step.kernel].op)
+                cold.append(frozenset(i for i, v in enumerate(step.operands) if v in sample.cold))
+            parts.append(range(first, len(kernels)))
+        times = self._measurer.measure(kernels, self._sizes, cold=cold)
+        return [_sum([times[i] for i in part]) for part in parts]
+
+
+def _sum(times: list[float | None]) -> float | None:
+    known = [t for t in times if t is not None]
+    return sum(known) if len(known) == len(times) else None
+
+
+def _sizes(module: ir.Operation) -> list[int]:
+    """A size for each of the module's symbols."""
+    for func in (o.operation for o in module.regions[0].blocks[0].operations):
+        if func.name == "func.func":
+            symbols = symbols_of(func)
+            with symbols_in_scope([s.sym for s in symbols]):
+                return list(representative_sizes(symbols).values())
+    return []
