@@ -89,13 +89,16 @@ def _search(compilation: Compilation) -> None:
 def _timer(compilation: Compilation) -> SearchTimer | None:
     """What times kernels for the search; None if its budget is nothing."""
     from .environment import default_search_seconds
-    from .search_timer import SearchTimer
 
     options = compilation.options
     seconds = options.search_seconds
     if seconds is None:
         seconds = default_search_seconds()
-    return SearchTimer.of(options, seconds, compilation.module) if seconds > 0 else None
+    if not seconds:
+        return None
+    from .search_timer import SearchTimer
+
+    return SearchTimer.of(options, seconds, compilation.module)
 
 
 def _generate_code(compilation: Compilation) -> None:

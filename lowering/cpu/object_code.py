@@ -27,6 +27,7 @@ from .target import Target, host_target
 
 LOWERINGS = {
     "kernel.region": ".region:lower_region",
+    "kernel.attention": ".attention:lower_attention",
     "kernel.contract": ".contract:lower_contract",
     "kernel.scatter": ".scatter:lower_scatter",
 }

@@ -134,9 +134,15 @@ class Reader:
         self.counter += 1
         return DimVar(self.counter - 1, extent)
 
-    def body(self, operation: ir.Operation, extents: Sequence[Expr], accumulator: str | None = None) -> Body:
-        """The body of a kernel op: its block has operands, an index per extent, maybe an accumulator."""
-        block = operation.regions[0].blocks[0]
+    def body(
+        self,
+        operation: ir.Operation,
+        extents: Sequence[Expr],
+        accumulator: str | None = None,
+        region: int = 0,
+    ) -> Body:
+        """A body of a kernel op: its block has operands, an index per extent, maybe an accumulator."""
+        block = operation.regions[region].blocks[0]
         arguments = list(block.arguments)
         operands = list(operation.operands)
         tensors = [Tensor(dtype_of(value.type), dims_of(value.type)) for value in operands]
