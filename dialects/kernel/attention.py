@@ -100,7 +100,7 @@ class AttentionOp(Kernel.Operation, name="attention", traits=[ext.Pure]):
     an index per batch, m and k dim, acc; yields f32 or f64. Region `epilogue`: all operands, an index per
     batch, m and n dim, the attended value in the score's dtype.
 
-    A row whose scores are all -inf, or that has no keys, is 0/0 = NaN; with `zero_empty_rows` it is 0.
+    A row whose scores are all -inf is 0/0 = NaN, with `zero_empty_rows` it is 0. The sum over no keys is 0.
     """
 
     values: ext.Operand[Any]

@@ -192,8 +192,9 @@ class _Emitter:
         loop, strip = self._strip_loop(unit, first, last, buffers)
         zero = self.kernel.constant(spec.dtype, 0, self.lanes)
         lowest = self.kernel.constant(spec.dtype, -math.inf, self.lanes)
+        total = self._first_total(loop)
         for v in range(self.vectors):
-            for pointer, value in ((strip.largest, lowest), (strip.total, zero)):
+            for pointer, value in ((strip.largest, lowest), (strip.total, total)):
                 store_element(
                     loop,
                     value,
@@ -211,6 +212,19 @@ class _Emitter:
         if spec.query is not None:
             self._pack_queries(loop, strip)
         loop.close_loop()
+
+    def _first_total(self, scope: Scope) -> str:
+        """0; without any keys 1, so that the sum over nothing stays 0."""
+        kernel, dtype = self.kernel, self.spec.dtype
+        zero = kernel.constant(dtype, 0, self.lanes)
+        least = self.spec.keys.size.bounds()[0]
+        if least is not None and least > 0:
+            return zero
+        count = scalar_index(scope, self.spec.keys.size)
+        empty = scope.assign(f"arith.cmpi eq, {count}, {self.constant(0)} : i64")
+        return scope.assign(
+            f"arith.select {empty}, {kernel.constant(dtype, 1, self.lanes)}, {zero} : {self.kind}"
+        )
 
     def _pack_queries(self, loop: Scope, strip: _Strip) -> None:
         """Rows past the last one repeat it: nobody reads what becomes of them."""

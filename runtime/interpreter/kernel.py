@@ -247,7 +247,7 @@ def _attention(frame: Frame, op: ir.OpView) -> list[np.ndarray]:
             weights, [*batch, *m, axis], values.astype(np.float64), [*batch, axis, *n], [*batch, *m, *n]
         )
         totals = weights.sum(axis=-1).reshape(*rows, *[1] * len(n))
-        attended = sums / totals
+        attended = sums / totals if flat.shape[-1] else sums
     if op.zero_empty_rows:
         empty = (largest == -np.inf).reshape(*rows, *[1] * len(n))
         attended = np.where(empty, 0.0, attended)
