@@ -48,8 +48,8 @@ class SearchTimer:
         kernels: list[ir.Operation] = []
         cold: list[frozenset[int]] = []
         parts: list[range] = []
-        for sample in samples:
-            module = sample.module.clone()
+        modules = [sample.module.clone() for sample in samples]  # own the kernels while they are measured
+        for sample, module in zip(samples, modules, strict=True):
             split_reductions(module)
             schedule = read_schedule(module)
             first = len(kernels)

@@ -456,8 +456,8 @@ class _Emitter:
         for begin, end, rows in parts:
             if begin is end:
                 continue
-            bounds = (scalar_index(loop, bound) for bound in (begin, end))
-            tile = loop.loop(*bounds, self.constant(rows))
+            start, stop = (scalar_index(loop, bound) for bound in (begin, end))
+            tile = loop.loop(start, stop, self.constant(rows))
             lines = Rows(
                 offset_pointer(tile, values.pointer, scaled(tile, tile.index, values.depth), values.dtype),
                 values.depth,

@@ -262,7 +262,7 @@ class IndexTable:
             return None
         results = contraction.lhs.results
         outer = len(contraction.result)
-        summed = [v for v in dims_for(contraction.lhs.extents)[outer:] if isinstance(v, DimVar)]
+        summed = [v for v in dims_for(extents_of(contraction.lhs))[outer:] if isinstance(v, DimVar)]
         along = [results[i] for i in axes.axes if axes.operand[i] is not const(1)]
         if len(results) != len(coords) or along != summed:
             return None

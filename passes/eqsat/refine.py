@@ -114,7 +114,7 @@ class Refiner(Extractor):
     # Measured costs.
 
     def cost(self, tensor: int) -> float:
-        built = self.lookup(tensor) if tensor in self.analysis.stored else None
+        built = self.lookup(tensor) if self.times and tensor in self.analysis.stored else None
         if built is None or built.kernel is None or self.analysis.is_static(tensor):
             return super().cost(tensor)
         measured = self.times.get(self._key(built.kernel))

@@ -47,7 +47,7 @@ def kernel_sample(graph: FrozenGraph, kernel: Kernel, symbols: ir.Attribute | No
     value = KernelWriter(graph, block).write(kernel, operands)
     if isinstance(kernel, ScatterKernel):
         value.owner.attributes["in_place"] = ir.UnitAttr.get()
-    ir.Operation.create("func.return", operands=[value], ip=ir.InsertionPoint(block))
     end.erase()
+    ir.Operation.create("func.return", operands=[value], ip=ir.InsertionPoint(block))
     cold = frozenset(i for i, t in enumerate(kernel.needs) if t in graph.static)
     return KernelSample(module.operation, cold)
