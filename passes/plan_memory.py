@@ -279,6 +279,15 @@ def apply_rules(symbols: Sequence[Symbol], values: Sequence[int]) -> tuple[int, 
     return tuple(result)
 
 
+def planned_bytes(schedule: Schedule, values: Sequence[int]) -> int:
+    """Bytes that a call needs besides inputs and results at these symbol values, memory kept between calls
+    included.
+    """
+    layout = assign_storage(schedule)
+    sizes = compiled(tuple(block.size for block in layout.arena_blocks), len(values))(values)
+    return place(layout.arena_blocks, sizes)[1] + sum(layout.static_blocks)
+
+
 def plan_memory(op: ir.Operation, options: PlanMemoryOptions = PlanMemoryOptions()) -> dict[str, int]:
     """Annotate each kernel with where its results live, one place per launch of the kernel."""
     schedule = read_schedule(op)

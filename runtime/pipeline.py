@@ -73,6 +73,7 @@ def _search(compilation: Compilation) -> None:
         sweeps=options.search_sweeps,
         restarts=options.search_restarts,
         seed=options.seed,
+        max_memory=options.max_memory or 0,
     )
     timer = _timer(compilation)
     run_with(compilation.module, "luminal-eqsat", chosen, compilation.observe, timer=timer)

@@ -9,7 +9,7 @@ from ..dialects.mlir import ir
 from ..dialects.symbolic import symbols_in_scope
 from ..dialects.types import symbols_of
 from ..passes.eqsat.samples import KernelSample
-from ..passes.luminal_eqsat import representative_sizes
+from ..passes.eqsat.search import representative_sizes
 from ..passes.schedule import read_schedule
 from ..passes.split_reductions import split_reductions
 from .options import CompileOptions

@@ -93,7 +93,8 @@ class _ModuleLowering:
 
     def _lower_op(self, number: int, op: ir.Operation, kernels: ir.Block) -> list[tuple[_Stage, str, Grid]]:
         if op.name not in _STAGES:
-            raise LoweringError(f"'{op.name}' has no lowering for GPUs, at {op.location}")
+            hint = ": run luminal-eqsat{disable=attention}" if op.name == "kernel.attention" else ""
+            raise LoweringError(f"'{op.name}' has no lowering for GPUs{hint}, at {op.location}")
         with op.location:
             return [
                 self._lower_stage(number, op, stage, kernels)

@@ -73,14 +73,14 @@ class Refiner(Extractor):
 
     def refine(self) -> Choice:
         """Improve the present choice until no measured move does."""
-        self._measure(self._present_kernels().values())
+        self._measure(self.kernels().values())
         for _ in range(MOST_ROUNDS):
             moves = self._plausible()
             kernels: dict[int, Kernel] = {}
             for move in moves:
                 with self.trial():
                     self._apply(move)
-                    kernels |= {id(k): k for k in self._present_kernels().values()}
+                    kernels |= {id(k): k for k in self.kernels().values()}
                     raise Undone
             self._measure(kernels.values())
             if not self._make(moves):
@@ -88,28 +88,17 @@ class Refiner(Extractor):
         return self.choice()
 
     def describe(self) -> list[dict[str, Any]]:
-        """What was measured for each kernel of the choice, best first."""
-        found = []
-        for tensor, kernel in self._present_kernels().items():
+        """As the extractor's, with what else was measured for each kernel, best first."""
+        rows = []
+        for row, (tensor, kernel) in zip(super().describe(), self.kernels().items(), strict=True):
             others = sorted(self.alternatives.get(tensor, ()), key=lambda a: a.seconds - a.instead)
-            found.append(
-                {
-                    "tensor": _shape_text(self, tensor),
-                    "kernel": type(kernel).__name__.removesuffix("Kernel").lower(),
-                    "seconds": self.cost(tensor),
-                    "measured": self._key(kernel) in self.times,
-                    "candidates": [
-                        {
-                            "description": a.what,
-                            "seconds": a.seconds,
-                            "instead of": a.instead,
-                            "measured": True,
-                        }
-                        for a in others
-                    ],
-                }
-            )
-        return found
+            row["measured"] = self._key(kernel) in self.times
+            row["candidates"] = [
+                {"description": a.what, "seconds": a.seconds, "instead of": a.instead, "measured": True}
+                for a in others
+            ]
+            rows.append(row)
+        return rows
 
     # Measured costs.
 
@@ -131,10 +120,6 @@ class Refiner(Extractor):
             sample = kernel_sample(self.graph, kernel, self.symbols)
             known = self._samples[id(kernel)] = (kernel, sample, sample.text)
         return known[1:]
-
-    def _present_kernels(self) -> dict[int, Kernel]:
-        kernels = {t: self.lookup(t).kernel for t in self.reachable()}
-        return {t: k for t, k in kernels.items() if k is not None}
 
     def _measure(self, kernels: Any) -> None:
         wanted: dict[str, KernelSample] = {}
@@ -174,10 +159,10 @@ class Refiner(Extractor):
                 and tensor in users
                 and not self._grows_too_large(tensor, users[tensor])
             ):
-                yield f"compute {_shape_text(self, tensor)} where it is read", [(tensor, False)]
+                yield f"compute {self.shape_text(tensor)} where it is read", [(tensor, False)]
         asked = {c for t in order for c, d in self.lookup(t).consulted.items() if d is False}
         for tensor in sorted(asked):
-            yield f"store {_shape_text(self, tensor)}", [(tensor, True)]
+            yield f"store {self.shape_text(tensor)}", [(tensor, True)]
         for cls in [c for c in self.analysis.choices if self.consulters(c).intersection(order)]:
             for node in self.analysis.choices[cls]:
                 if node != self.node_of(cls):
@@ -185,7 +170,7 @@ class Refiner(Extractor):
 
     def _estimated(self, what: str, changes: list[tuple[int, Decision | None]]) -> Move | None:
         """The move with what it would change by the estimate; None where it leads nowhere."""
-        before = self._present_kernels()
+        before = self.kernels()
         move = None
         with self.trial():
             users = {u for cls, _ in changes for u in self.consulters(cls)}
@@ -193,7 +178,7 @@ class Refiner(Extractor):
                 self.decide(cls, decision)
             if any(isinstance(d, Node) for _, d in changes):
                 self._take_in(users)
-            after = self._present_kernels()
+            after = self.kernels()
             old = [t for t, k in before.items() if after.get(t) is not k]
             new = [t for t, k in after.items() if before.get(t) is not k]
             possible = all(self.lookup(t).kernel is not None for t in self.reachable())
@@ -227,12 +212,12 @@ class Refiner(Extractor):
 
     def _try(self, move: Move, keep: bool) -> bool:
         """Compare the program with and without the move; keep it if it pays and `keep`."""
-        before = self._present_kernels()
+        before = self.kernels()
         costs = {t: self.cost(t) for t in before}
         kept = False
         with self.trial():
             self._apply(move)
-            after = self._present_kernels()
+            after = self.kernels()
             new = [t for t, k in after.items() if before.get(t) is not k]
             old = [t for t, k in before.items() if after.get(t) is not k]
             known = all(self.analysis.is_static(t) or self._key(after[t]) in self.times for t in new)
@@ -247,11 +232,6 @@ class Refiner(Extractor):
 def _pays(move: Move) -> bool:
     assert move.seconds is not None and move.instead is not None
     return move.seconds < move.instead * (1 - LEAST_GAIN)
-
-
-def _shape_text(state: Extractor, tensor: int) -> str:
-    kind = state.graph.types[tensor]
-    return "x".join([*map(str, kind.dims), kind.dtype])
 
 
 def _node_text(state: Extractor, node: Node) -> str:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...errors import LoweringError
 from .analysis import Analysis, is_leaf
@@ -220,6 +221,29 @@ class State:
         """The kernels under the present decisions."""
         order = self.reachable()
         return Choice({t: self.require(t) for t in order}, order, sum(self.cost(t) for t in order))
+
+    def kernels(self) -> dict[int, Kernel]:
+        """The kernels of the program by tensor, producers first; tensors without one are left out."""
+        found = {t: self.lookup(t).kernel for t in self.reachable()}
+        return {t: kernel for t, kernel in found.items() if kernel is not None}
+
+    def shape_text(self, tensor: int) -> str:
+        """A tensor class for a reader: `8x16xf32`."""
+        kind = self.graph.types[tensor]
+        return "x".join([*map(str, kind.dims), kind.dtype])
+
+    def describe(self) -> list[dict[str, Any]]:
+        """The program's kernels for a reader: what they compute, and what they cost by the estimate."""
+        return [
+            {
+                "tensor": self.shape_text(tensor),
+                "kernel": type(kernel).__name__.removesuffix("Kernel").lower(),
+                "seconds": self.cost(tensor),
+                "measured": False,
+                "candidates": [],
+            }
+            for tensor, kernel in self.kernels().items()
+        ]
 
     def repair(self) -> None:
         """Store the tensors that stand in the way of a reachable tensor's kernel, until each has one."""

@@ -75,7 +75,7 @@ def run_everywhere(model: torch.nn.Module, sample: torch.Tensor, sizes: Sequence
     batch = torch.export.Dim("batch", min=1, max=64)
     program = torch.export.export(model.eval(), (sample,), dynamic_shapes=({0: batch},))
     imported = import_exported_program(program)
-    run_pipeline(imported.module.operation, "canonicalize-views,outline-layers,luminal-eqsat")
+    run_pipeline(imported.module.operation, "canonicalize-views,outline-layers,luminal-eqsat{disable=attention}")
     emulated = EmulatedProgram(str(imported.module), target)
     for size in sizes:
         x = sample[torch.arange(size) % len(sample)]

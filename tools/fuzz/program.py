@@ -14,7 +14,7 @@ from luminal.errors import InputError
 from ...dialects.mlir import context, func, ir
 from ...dialects.symbol_list import symbols_of
 from ...passes.canonicalize_views import CanonicalizeViewsOptions, canonicalize_views
-from ...passes.luminal_eqsat import LuminalEqsatOptions, saturate_module
+from ...passes.luminal_eqsat import LuminalEqsatOptions, luminal_eqsat
 from ...passes.torch_to_luminal.frontend import import_exported_program
 from ...runtime.interpreter import run_l1, run_l2
 
@@ -48,7 +48,7 @@ class Program:
         """Draw a program from the e-graph and run it; `disable` names rules to leave out."""
         with context():
             module = ir.Module.parse(self.text)
-            statistics = saturate_module(
+            statistics = luminal_eqsat(
                 module.operation, LuminalEqsatOptions(sample=seed, disable=disable, panel_width=8)
             )
             results = run_l2(module, self.arrays)
