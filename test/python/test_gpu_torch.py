@@ -75,7 +75,8 @@ def run_everywhere(model: torch.nn.Module, sample: torch.Tensor, sizes: Sequence
     batch = torch.export.Dim("batch", min=1, max=64)
     program = torch.export.export(model.eval(), (sample,), dynamic_shapes=({0: batch},))
     imported = import_exported_program(program)
-    run_pipeline(imported.module.operation, "canonicalize-views,outline-layers,luminal-eqsat{disable=attention}")
+    passes = "canonicalize-views,outline-layers,luminal-eqsat{disable=attention}"
+    run_pipeline(imported.module.operation, passes)
     emulated = EmulatedProgram(str(imported.module), target)
     for size in sizes:
         x = sample[torch.arange(size) % len(sample)]
