@@ -12,7 +12,7 @@ Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAt
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...dialects.mlir import ir
@@ -38,6 +38,9 @@ _STRIPS = 4
 
 _KEYS = 96
 """Keys of a block: with a strip's scores, queries and sums they fit the L1 cache."""
+
+_SUMMED = 256
+"""Products that are added up in registers: rounding errors grow with the length of such a chain."""
 
 _LINE = 64
 
@@ -105,7 +108,6 @@ class _Emitter:
             "queries": depth * (self.strips * self.width) if spec.query is not None else ZERO,
             "scores": as_expr(_KEYS * self.width),
             "sums": columns * (self.strips * self.width),
-            "tile": as_expr(self.height * self.width),
             "largest": as_expr(self.strips * self.width),
             "total": as_expr(self.strips * self.width),
             "result": as_expr(self.width * self._result_columns()),
@@ -326,7 +328,8 @@ class _Emitter:
                 keys.dtype,
             )
             target = offset_pointer(tile, scores, scaled(tile, tile.index, self.width), self.spec.dtype)
-            emit_tile(tile, lines, queries, self._shape(rows), self.spec.depth.size, target)
+            for low, high, add in _blocks(self.spec.depth.size):
+                emit_tile(tile, lines, queries, self._shape(rows), (low, high), target, add)
             tile.close_loop()
 
     def _weights(
@@ -464,16 +467,8 @@ class _Emitter:
                 values.row,
                 values.dtype,
             )
-            emit_tile(tile, lines, weights, self._shape(rows), count, buffers["tile"])
             target = offset_pointer(tile, strip.sums, scaled(tile, tile.index, self.width), spec.dtype)
-            for position in range(rows * self.vectors):
-                at = offset_pointer(tile, target, position * self.lanes, spec.dtype)
-                added = offset_pointer(tile, buffers["tile"], position * self.lanes, spec.dtype)
-                total = tile.assign(
-                    f"arith.addf {load_element(tile, at, spec.dtype, self.lanes)}, "
-                    f"{load_element(tile, added, spec.dtype, self.lanes)} : {self.kind}"
-                )
-                store_element(tile, total, at, spec.dtype, self.lanes)
+            emit_tile(tile, lines, weights, self._shape(rows), (ZERO, count), target, add=True)
             tile.close_loop()
 
     # The result.
@@ -530,6 +525,15 @@ class _Emitter:
                 value = maths.select(empty, maths.constant(0.0), value)
             store_element(column, value, line, dtype, self.lanes)
             column.close_loop()
+
+
+def _blocks(depth: Expr) -> Iterator[tuple[Expr, Expr, bool]]:
+    """Blocks of a long depth: the sums of each are added up in registers, and then added to those before."""
+    if not depth.is_const:
+        yield ZERO, depth, False
+        return
+    for begin in range(0, max(depth.value, 1), _SUMMED):
+        yield as_expr(begin), as_expr(min(begin + _SUMMED, depth.value)), begin > 0
 
 
 def _causal_bound(spec: AttentionSpec) -> Expr | None:
