@@ -20,7 +20,7 @@ from .abi import LoweredKernel
 from .contract_address import Columns, Rows, offset_pointer, scaled, stride_of
 from .contract_epilogue import Epilogue, bind_axis, emit_epilogue, read_epilogue
 from .contract_pack import Source, pack_columns, pack_rows, whole_tile
-from .contract_plan import Plan, make_plans, needs_tail, scratch_elements, strides
+from .contract_plan import Plan, depth_step, make_plans, needs_tail, scratch_elements, strides, windows
 from .contract_spec import ContractSpec, read_contract
 from .contract_tile import emit_dot_tile, emit_tile, emit_zeros
 from .emit import BYTES, Kernel, LoopScope, Scope
@@ -127,7 +127,7 @@ class _Emitter:
         fast = unit.assign(f"arith.remui {rest}, {inner} : i64")
         number, tile = (fast, slow) if plan.columns_outer else (slow, fast)
         unit.bind(spec.batch.atom, batch)
-        bind_axis(unit, spec.batch, self.epilogue.batch)
+        bind_axis(unit, spec.batch.atom, self.epilogue.batch)
         first = self.block_start(unit, plan, number, heights, blocks)
         following = unit.assign(f"arith.addi {number}, {constant(1)} : i64")
         end = self.block_start(unit, plan, following, heights, blocks)
@@ -251,7 +251,7 @@ class _Emitter:
         number = DimVar(_TILE, None)
         unit.bind(number, tile)
         panels = (spec.columns.size + width - 1) // width
-        line = (spec.batch.atom * panels + _quotient(number, per_panel)) * spec.depth.size * width
+        line = (spec.panel_batch * panels + _quotient(number, per_panel)) * spec.depth.size * width
         offset = line + _remainder(number, per_panel) * plan.tile.columns
         pointer = offset_pointer(unit, self.rhs, scalar_index(unit, offset), spec.dtype)
         return Columns(pointer, width, spec.dtype)
@@ -260,16 +260,19 @@ class _Emitter:
         self, unit: LoopScope, plan: Plan, where: _Block, columns: Columns, buffers: tuple[str, str, str]
     ) -> None:
         """The sums of a unit's rows and columns over all k."""
-        depth, constant = self.spec.depth.size, self.kernel.index_constant
-        if plan.depth is None:
-            self.row_tiles(unit, plan, where, columns, (ZERO, depth), buffers)
+        found = None if plan.pack_lhs else windows(self.spec)
+        extents = (self.spec.depth.size,) if found is None else found.extents
+        depth, constant = extents[0], self.kernel.index_constant
+        step = depth_step(plan, extents)
+        if step is None:
+            self.row_tiles(unit, plan, where, columns, (ZERO, depth), buffers, False)
             return
         rows = unit.assign(f"arith.subi {where.last}, {where.first} : i64")
         emit_zeros(unit, plan.tile, self.spec.accumulator, buffers[0], rows)
-        block = unit.loop(constant(0), scalar_index(unit, depth), constant(plan.depth))
+        block = unit.loop(constant(0), scalar_index(unit, depth), constant(step))
         start = DimVar(_DEPTH_BLOCK, None)
         block.bind(start, block.index)
-        self.row_tiles(block, plan, where, columns, (start, minimum(start + plan.depth, depth)), buffers)
+        self.row_tiles(block, plan, where, columns, (start, minimum(start + step, depth)), buffers, True)
         block.close_loop()
 
     def row_tiles(
@@ -280,8 +283,9 @@ class _Emitter:
         columns: Columns,
         bounds: tuple[Expr, Expr],
         buffers: tuple[str, str, str],
+        add: bool,
     ) -> None:
-        """Register tiles over the rows of a unit, for k in `bounds`."""
+        """Register tiles over the rows of a unit, for the outermost coordinate of k in `bounds`."""
         spec, constant = self.spec, self.kernel.index_constant
         tile = scope.loop(where.first, where.last, constant(plan.tile.rows))
         rest = tile.assign(f"arith.subi {where.last}, {tile.index} : i64")
@@ -298,7 +302,7 @@ class _Emitter:
             if plan.dot:
                 emit_dot_tile(case, rows, columns, shape, spec.depth.size, where.width, sums)
             else:
-                emit_tile(case, rows, columns, shape, bounds, sums, plan.depth is not None)
+                emit_tile(case, rows, columns, shape, bounds, sums, add)
             cases.append((height, case.lines))
         _switch(tile, count, cases)
         tile.close_loop()
@@ -306,20 +310,34 @@ class _Emitter:
     def rows(self, tile: LoopScope, plan: Plan, done: str, buffer: str) -> Rows:
         """The left operand as a tile reads it; `done` rows of the block come before the tile."""
         spec = self.spec
+        extents = (spec.depth.size,)
         if plan.pack_lhs:
-            depth = spec.depth.size
-            start = scaled(tile, done, scalar_index(tile, depth))
+            start = scaled(tile, done, scalar_index(tile, spec.depth.size))
             pointer = offset_pointer(tile, buffer, start, spec.accumulator)
             if plan.dot:
-                return Rows(pointer, stride_of(tile, depth), 1, spec.accumulator)
-            return Rows(pointer, 1, plan.tile.rows, spec.accumulator)
-        row = DimVar(_TILE_ROW, spec.rows.size)
-        tile.bind(row, tile.index)
-        offset = spec.lhs.substitute({spec.rows.atom: row, spec.depth.atom: ZERO})
-        pointer = offset_pointer(tile, self.lhs, scalar_index(tile, offset), spec.dtype)
-        down, _, along = strides(spec.lhs, spec)
-        assert down is not None and along is not None
-        return Rows(pointer, stride_of(tile, down), stride_of(tile, along), spec.dtype)
+                return Rows(pointer, stride_of(tile, spec.depth.size), extents, (1,), spec.accumulator)
+            return Rows(pointer, 1, extents, (plan.tile.rows,), spec.accumulator)
+        found = windows(spec)
+        assert found is not None
+        steps = tuple(stride_of(tile, step) for step in found.strides)
+        row = found.rows.coefficient(spec.rows.atom)
+        if row is not None:
+            pointer = self.row_start(tile, found.rows, 0)
+            return Rows(pointer, stride_of(tile, row), found.extents, steps, spec.dtype)
+        starts = tuple(self.row_start(tile, found.rows, r) for r in range(plan.tile.rows))
+        return Rows(starts[0], 0, found.extents, steps, spec.dtype, starts)
+
+    def row_start(self, tile: LoopScope, offset: Expr, number: int) -> str:
+        """The address of a row of the tile; of the last row of all if there are fewer."""
+        spec = self.spec
+        row = DimVar(_TILE_ROW + 10 + number, spec.rows.size)
+        index = tile.index
+        if number:
+            after = tile.assign(f"arith.addi {index}, {self.kernel.index_constant(number)} : i64")
+            index = tile.assign(f"arith.minsi {after}, {scalar_index(tile, spec.rows.size - 1)} : i64")
+        tile.bind(row, index)
+        at = scalar_index(tile, offset.substitute({spec.rows.atom: row}))
+        return offset_pointer(tile, self.lhs, at, spec.dtype)
 
 
 def _guard(scope: Scope, body: Scope, condition: str | None) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...dialects.symbolic import Expr
-from .emit import BYTES, COMPUTE, LoopScope, Scope, type_text
+from .emit import BYTES, COMPUTE, Scope, type_text
 from .index import scalar_index
 
 Stride = int | str
@@ -15,12 +14,26 @@ Stride = int | str
 
 @dataclass(frozen=True)
 class Rows:
-    """The left operand of a tile: element (r, k) is at `pointer + r * row + k * depth`."""
+    """The left operand of a tile.
+
+    k has the coordinates of `extents`, outermost first, and each is `strides` apart from the next. Row r
+    begins at `pointer + r * row`, or at `starts[r]` where rows are at any distance.
+    """
 
     pointer: str
     row: Stride
-    depth: Stride
+    extents: tuple[Expr, ...]
+    strides: tuple[Stride, ...]
     dtype: str
+    starts: tuple[str, ...] = ()
+
+    def first(self, scope: Scope, rows: int) -> Rows:
+        """The first `rows` rows, each with a start of its own unless all distances are known."""
+        if self.starts or isinstance(self.row, int):
+            return replace(self, starts=self.starts[:rows])
+        constant = scope.kernel.index_constant
+        steps = [scaled(scope, constant(r), self.row) for r in range(rows)]
+        return replace(self, starts=tuple(offset_pointer(scope, self.pointer, s, self.dtype) for s in steps))
 
 
 @dataclass(frozen=True)
@@ -70,29 +83,10 @@ def store_element(scope: Scope, value: str, pointer: str, element: str, lanes: i
     scope.emit(f"llvm.store {value}, {pointer} {{alignment = {BYTES[element]} : i64}} : {kind}, !llvm.ptr")
 
 
-def moving_addresses(
-    body: LoopScope, pointer: str, lines: int, line: Stride, step: Stride, dtype: str
-) -> Callable[[int, int], str]:
-    """Addresses in a loop over k: (n, u) -> `pointer + n * line + (k + u) * step`, for n < `lines`.
-
-    With known strides all share one moving address and differ by a constant; otherwise each line has its own
-    start.
-    """
-    outside = body.parent
-    assert outside is not None
-    if isinstance(line, int) and isinstance(step, int):
-        base = offset_pointer(body, pointer, scaled(body, body.index, step), dtype)
-        return lambda number, u: offset_pointer(body, base, number * line + u * step, dtype)
-    constant = body.kernel.index_constant
-    starts = [
-        offset_pointer(outside, pointer, scaled(outside, constant(n), line), dtype) for n in range(lines)
-    ]
-    along: dict[int, str] = {}
-
-    def address(number: int, u: int) -> str:
-        if u not in along:
-            k = body.assign(f"arith.addi {body.index}, {constant(u)} : i64") if u else body.index
-            along[u] = scaled(body, k, step)
-        return offset_pointer(body, starts[number], along[u], dtype)
-
-    return address
+def row_addresses(scope: Scope, rows: Rows, count: int, at: str) -> list[tuple[str, int]]:
+    """For each of `count` rows the address of its element `at`, as a pointer and a known distance from it."""
+    if rows.starts:
+        return [(offset_pointer(scope, start, at, rows.dtype), 0) for start in rows.starts[:count]]
+    assert isinstance(rows.row, int)
+    base = offset_pointer(scope, rows.pointer, at, rows.dtype)
+    return [(base, r * rows.row) for r in range(count)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...dialects.mlir import ir
-from ...dialects.symbolic import ONE, ZERO, DimVar, Expr
+from ...dialects.symbolic import ONE, ZERO, DimVar, Expr, as_expr, product
 from .body import emit_value
 from .contract_address import load_element, offset_pointer, scaled
 from .contract_spec import Axis, ContractSpec
@@ -13,12 +13,19 @@ from .contract_tile import TileShape
 from .emit import COMPUTE, Kernel, Scope, VectorLoop, type_text
 from .index import lane_stride, scalar_index
 from .memory import emit_store, lane_compare
+from .schedule import refresh, simplify_atoms
 from .tree import Body, Reader
+
+_AXIS = 6_000_000
+_LEAST_LANES = 4
 
 
 @dataclass(frozen=True)
 class Epilogue:
-    """The op's region, and its indices by kind."""
+    """The op's region, and its indices by kind: together the row-major coordinates of an axis.
+
+    Dims of extent 1 are left out, and adjacent ones that every access steps through as one are merged.
+    """
 
     body: Body
     batch: tuple[DimVar, ...]
@@ -33,15 +40,58 @@ class Epilogue:
 def read_epilogue(operation: ir.Operation, spec: ContractSpec) -> Epilogue:
     """Reads the region; symbols must be in scope."""
     extents = [*spec.batch.dims, *spec.rows.dims, *spec.columns.dims]
-    body = Reader().body(operation, extents, accumulator=spec.accumulator)
+    reader = Reader()
+    body = reader.body(operation, extents, accumulator=spec.accumulator)
     first, second = len(spec.batch.dims), len(spec.batch.dims) + len(spec.rows.dims)
-    return Epilogue(body, body.indices[:first], body.indices[first:second], body.indices[second:])
+    kinds = (body.indices[:first], body.indices[first:second], body.indices[second:])
+    batch, rows, columns = (simplify_atoms(body, reader, atoms) for atoms in kinds)
+    body.indices = (*batch, *rows, *columns)
+    assert body.accumulator is not None
+    body.accumulator.dependences = frozenset(body.indices)
+    refresh(body)
+    return Epilogue(body, batch, rows, columns)
 
 
-def bind_axis(scope: Scope, axis: Axis, indices: tuple[DimVar, ...]) -> None:
-    """Gives the indices of one kind their values; `axis.atom` is bound."""
-    for index, coordinate in zip(indices, axis.coordinates(axis.atom), strict=True):
+def bind_axis(scope: Scope, position: Expr, indices: tuple[DimVar, ...]) -> None:
+    """Gives the indices of one kind their values at a position of the axis."""
+    axis = _axis(indices)
+    for index, coordinate in zip(indices, axis.coordinates(position), strict=True):
         scope.bind(index, scalar_index(scope, coordinate))
+
+
+def _axis(indices: tuple[DimVar, ...]) -> Axis:
+    dims = tuple(as_expr(index.extent or 0) for index in indices)
+    return Axis(DimVar(_AXIS, product(dims)), dims)
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """How the epilogue runs over a tile: `lanes` results at once (0: one) along `inner`, for each of `outer`.
+
+    The results of a vector are `stride` elements apart.
+    """
+
+    outer: Axis
+    outer_indices: tuple[DimVar, ...]
+    inner: Axis
+    inner_indices: tuple[DimVar, ...]
+    lanes: int
+    stride: Expr
+    along_rows: bool
+
+
+def _choose_lanes(spec: ContractSpec, epilogue: Epilogue, shape: TileShape) -> _Lanes:
+    """Along columns, unless the result's rows and not its columns lie side by side."""
+    rows, columns = (spec.rows, epilogue.rows), (spec.columns, epilogue.columns)
+    along = spec.out.coefficient(spec.rows.atom)
+    if along is ONE and spec.out.coefficient(spec.columns.atom) is not ONE and len(epilogue.rows) == 1:
+        return _Lanes(*columns, *rows, max(shape.lanes, _LEAST_LANES), ONE, True)
+    dims = [index.extent for index in epilogue.columns]
+    crossing = len(dims) > 1 and (as_expr(dims[-1] or 0) % shape.lanes) is not ZERO
+    stride = lane_stride(Kernel().root, spec.out, VectorLoop(spec.columns.atom, shape.lanes, 1, aligned=True))
+    if not dims or crossing or shape.lanes == 1 or stride is None:
+        return _Lanes(*rows, *columns, 0, ONE, False)
+    return _Lanes(*rows, *columns, shape.lanes, stride, False)
 
 
 def emit_epilogue(
@@ -56,55 +106,62 @@ def emit_epilogue(
 ) -> None:
     """Computes and stores the results of rows [rows[0], rows[1]) and columns [columns[0], columns[1])."""
     constant = scope.kernel.index_constant
-    row = scope.loop(rows[0], rows[1], constant(1))
-    row.bind(spec.rows.atom, row.index)
-    bind_axis(row, spec.rows, epilogue.rows)
-    number = row.assign(f"arith.subi {row.index}, {rows[0]} : i64")
-    line = offset_pointer(row, tile, scaled(row, number, shape.columns), spec.accumulator)
-    lanes = _lanes(spec, shape)
-    column = row.loop(columns[0], columns[1], constant(max(lanes, 1)))
-    column.bind(spec.columns.atom, column.index)
-    place = column.assign(f"arith.subi {column.index}, {columns[0]} : i64")
-    sums = load_element(
-        column, offset_pointer(column, line, place, spec.accumulator), spec.accumulator, lanes
-    )
-    if not lanes or (spec.columns.size % lanes) is ZERO:
-        _store(column, spec, epilogue, sums, lanes, None, out)
+    how = _choose_lanes(spec, epilogue, shape)
+    lanes = how.lanes
+    outside, within = (columns, rows) if how.along_rows else (rows, columns)
+    steps = (1, shape.columns) if how.along_rows else (shape.columns, 1)
+    line = scope.loop(outside[0], outside[1], constant(1))
+    line.bind(how.outer.atom, line.index)
+    bind_axis(line, how.outer.atom, how.outer_indices)
+    number = line.assign(f"arith.subi {line.index}, {outside[0]} : i64")
+    start = offset_pointer(line, tile, scaled(line, number, steps[0]), spec.accumulator)
+    place = line.loop(within[0], within[1], constant(max(lanes, 1)))
+    place.bind(how.inner.atom, place.index)
+    number = place.assign(f"arith.subi {place.index}, {within[0]} : i64")
+    first = offset_pointer(place, start, scaled(place, number, steps[1]), spec.accumulator)
+    sums = _load_sums(place, first, steps[1], spec.accumulator, lanes)
+    if not lanes or (not how.along_rows and (how.inner.size % lanes) is ZERO):
+        _store(place, spec, epilogue, how, sums, None, out)
     else:
-        left = column.assign(f"arith.subi {columns[1]}, {column.index} : i64")
-        full = column.assign(f"arith.cmpi sge, {left}, {constant(lanes)} : i64")
-        whole, partial = column.child(), column.child()
-        _store(whole, spec, epilogue, sums, lanes, None, out)
-        _store(partial, spec, epilogue, sums, lanes, left, out)
-        column.lines += [f"scf.if {full} {{", *whole.lines, "} else {", *partial.lines, "}"]
-    column.close_loop()
-    row.close_loop()
+        left = place.assign(f"arith.subi {within[1]}, {place.index} : i64")
+        full = place.assign(f"arith.cmpi sge, {left}, {constant(lanes)} : i64")
+        whole, partial = place.child(), place.child()
+        _store(whole, spec, epilogue, how, sums, None, out)
+        _store(partial, spec, epilogue, how, sums, left, out)
+        place.lines += [f"scf.if {full} {{", *whole.lines, "} else {", *partial.lines, "}"]
+    place.close_loop()
+    line.close_loop()
 
 
-def _lanes(spec: ContractSpec, shape: TileShape) -> int:
-    """Columns that the epilogue takes at once; 0 where vectors would cross from one dim into the next."""
-    dims = [extent for extent in spec.columns.dims if extent is not ONE]
-    if not dims or (len(dims) > 1 and (dims[-1] % shape.lanes) is not ZERO) or shape.lanes == 1:
-        return 0
-    return 0 if _stride(spec, shape.lanes) is None else shape.lanes
-
-
-def _stride(spec: ContractSpec, lanes: int) -> Expr | None:
-    return lane_stride(Kernel().root, spec.out, VectorLoop(spec.columns.atom, lanes, 1, aligned=True))
+def _load_sums(scope: Scope, pointer: str, step: int, element: str, lanes: int) -> str:
+    """A vector of sums `step` elements apart; lanes past the tile's last row hold anything."""
+    if step == 1 or not lanes:
+        return load_element(scope, pointer, element, lanes)
+    kind = type_text(element, lanes)
+    vector = scope.kernel.constant(element, 0, lanes)
+    for lane in range(lanes):
+        value = load_element(scope, offset_pointer(scope, pointer, lane * step, element), element)
+        vector = scope.assign(f"vector.insert {value}, {vector}[{lane}] : {element} into {kind}")
+    return vector
 
 
 def _store(
-    scope: Scope, spec: ContractSpec, epilogue: Epilogue, sums: str, lanes: int, left: str | None, out: str
+    scope: Scope,
+    spec: ContractSpec,
+    epilogue: Epilogue,
+    how: _Lanes,
+    sums: str,
+    left: str | None,
+    out: str,
 ) -> None:
     """One vector of results (`left`: how many of its lanes exist, None for all), or a scalar."""
-    kernel = scope.kernel
+    kernel, lanes = scope.kernel, how.lanes
     mask = None if left is None else lane_compare(scope, "slt", left, lanes)
-    coordinates = spec.columns.coordinates(spec.columns.atom)
-    inner = max((k for k, extent in enumerate(spec.columns.dims) if extent is not ONE), default=-1)
-    for position, (index, coordinate) in enumerate(zip(epilogue.columns, coordinates, strict=True)):
+    coordinates = _axis(how.inner_indices).coordinates(how.inner.atom)
+    for position, (index, coordinate) in enumerate(zip(how.inner_indices, coordinates, strict=True)):
         value = scalar_index(scope, coordinate)
-        if lanes and position == inner:
-            scope.bind_vector(index, (value,), lanes, mask, aligned=True)
+        if lanes and position == len(coordinates) - 1:
+            scope.bind_vector(index, (value,), lanes, mask, aligned=not how.along_rows)
         else:
             scope.bind(index, value)
     assert epilogue.body.accumulator is not None
@@ -115,12 +172,10 @@ def _store(
         kind = COMPUTE[spec.out_dtype]
         values = (scope.assign(f"vector.broadcast {values[0]} : {kind} to {type_text(kind, lanes)}"),)
     offset = scalar_index(scope, spec.out)
-    stride = _stride(spec, lanes) if lanes else ONE
-    assert stride is not None
-    if stride is ONE:
+    if how.stride is ONE:
         emit_store(kernel, scope, out, offset, values, spec.out_dtype, lanes, mask)
         return
-    _scatter(scope, spec, values[0], offset, scalar_index(scope, stride), lanes, left, out)
+    _scatter(scope, spec, values[0], offset, scalar_index(scope, how.stride), lanes, left, out)
 
 
 def _scatter(

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from ...dialects.kernel import ContractSchedule
-from ...dialects.symbolic import ONE, ZERO, Expr, as_expr
+from ...dialects.symbolic import ONE, ZERO, DimVar, Expr, as_expr, product
 from .contract_spec import ContractSpec
 from .contract_tile import DOT_COLUMNS, TileShape
 from .emit import BYTES
@@ -24,6 +24,11 @@ _SUMS_BYTES = 16 * 1024
 _DEPTH_BLOCK = 256
 """Length of k that is summed in registers. A column tile of that depth takes half of an L1 cache, and
 rounding errors grow with this length and with the number of blocks instead of with k."""
+
+_LEAST_ROWS = 48
+"""Rows of a block at least, if there are so many: each block reads the right operand once more."""
+
+_DEPTH = 5_000_000
 
 _PAGE_BYTES = 2048
 """Rows of the left operand that lie a multiple of this apart fall into few sets of the L1 cache."""
@@ -122,12 +127,14 @@ def _tile(
 def _block(spec: ContractSpec, shape: TileShape, schedule: ContractSchedule) -> int:
     if schedule.row_block is not None:
         return max(1, schedule.row_block // shape.rows)
-    depth = spec.depth.size
+    least, most = -(-_LEAST_ROWS // shape.rows), _SUMS_BYTES // (shape.columns * BYTES[spec.accumulator])
+    # Windows overlap: of what their inner coordinates read, most is shared.
+    found = windows(spec)
+    depth = spec.depth.size if found is None else found.extents[0]
     if not depth.is_const:
-        return 8
-    size = BYTES[spec.accumulator]
-    fitting = _CACHE_BYTES // (max(1, depth.value) * size) // shape.rows
-    return max(1, min(fitting, _SUMS_BYTES // (shape.columns * size) // shape.rows))
+        return least
+    fitting = _CACHE_BYTES // (max(1, depth.value) * BYTES[spec.accumulator]) // shape.rows
+    return max(1, min(max(fitting, least), most // shape.rows))
 
 
 def strides(offset: Expr, spec: ContractSpec) -> tuple[Expr | None, Expr | None, Expr | None]:
@@ -139,7 +146,9 @@ def strides(offset: Expr, spec: ContractSpec) -> tuple[Expr | None, Expr | None,
 def _must_pack_lhs(spec: ContractSpec, dot: bool) -> bool:
     """Whether tiles can't read the left operand where it lies."""
     row, _, depth = strides(spec.lhs, spec)
-    return row is None or depth is None or (dot and depth is not ONE)
+    if dot:
+        return row is None or depth is not ONE
+    return windows(spec) is None
 
 
 def _packs_lhs(spec: ContractSpec, few: int | None, dot: bool) -> bool:
@@ -148,11 +157,55 @@ def _packs_lhs(spec: ContractSpec, few: int | None, dot: bool) -> bool:
     row, _, depth = strides(spec.lhs, spec)
     if spec.dtype in ("f16", "bf16"):
         return True
+    if row is None or depth is None:
+        return False
     if few is not None or row is ONE:
         return False
     if depth is not ONE:
         return True
     return row is not None and row.is_const and row.value * BYTES[spec.dtype] % _PAGE_BYTES == 0
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A left operand read in place: its offset is `rows` (over the rows' coordinate) plus a sum over k.
+
+    k has the coordinates of `extents`, outermost first, and the operand `strides` along them. The rows of an
+    unfolded image are such windows: they overlap, at any distance from each other.
+    """
+
+    rows: Expr
+    extents: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+
+
+def windows(spec: ContractSpec) -> Windows | None:
+    """How the left operand is read in place; None if its offset is no such sum."""
+    along = spec.lhs.coefficient(spec.depth.atom)
+    rows = spec.lhs.substitute({spec.depth.atom: ZERO})
+    if along is not None:
+        return None if along.atoms() & {spec.rows.atom} else Windows(rows, (spec.depth.size,), (along,))
+    extents = tuple(extent for extent in spec.depth.dims if extent is not ONE)
+    atoms = [DimVar(_DEPTH + index, extent) for index, extent in enumerate(extents)]
+    position: Expr = ZERO
+    for atom, extent in zip(atoms, extents, strict=True):
+        position = position * extent + atom
+    offset = spec.lhs.substitute({spec.depth.atom: position})
+    found = tuple(offset.coefficient(atom) for atom in atoms)
+    steps = tuple(step for step in found if step is not None and not step.atoms() & {spec.rows.atom, *atoms})
+    return Windows(rows, extents, steps) if len(steps) == len(found) else None
+
+
+def depth_step(plan: Plan, extents: tuple[Expr, ...]) -> int | None:
+    """How many of k's outermost coordinate make a block of `plan.depth`; None: one block for all of them."""
+    if plan.depth is None:
+        return None
+    inner = product(extents[1:])
+    step = max(1, plan.depth // inner.value) if inner.is_const and inner.value else 1
+    longest = extents[0].bounds()[1]
+    if longest is None or not extents[0].is_const:
+        return step
+    return max(1, -(-longest // -(-longest // step))) if longest else None
 
 
 def _can_stream(spec: ContractSpec) -> bool:
@@ -185,7 +238,7 @@ def scratch_elements(spec: ContractSpec, plan: Plan) -> tuple[Expr, Expr, Expr]:
     if spec.rows.size.is_const:
         block = min(block, -(-spec.rows.size.value // plan.tile.rows))
     rows = block * plan.tile.rows
-    sums = as_expr(rows * plan.tile.columns + DOT_COLUMNS)
+    sums = as_expr((rows + plan.tile.lanes) * plan.tile.columns + DOT_COLUMNS)
     lhs = depth * rows if plan.pack_lhs else ZERO
     rhs = depth * plan.tile.columns if plan.pack_rhs or needs_tail(spec, plan) else ZERO
     return sums, rhs, lhs

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...dialects.mlir import ir
-from ...dialects.symbolic import ZERO, Atom, DimVar, Expr, product
+from ...dialects.symbolic import ONE, ZERO, Atom, DimVar, Expr, product
 from ...dialects.types import dims_of, dtype_of
 from ...errors import LoweringError
 from .tree import Tensor, read_extents, read_map
@@ -55,7 +55,8 @@ class ContractSpec:
 
     `lhs`, `rhs`, `out` are element offsets over the axes' atoms; `rhs` is None if it is a panel tensor of
     width `packed`.
-    `swapped`: `lhs` is the op's second operand and `rhs` the first.
+    `swapped`: `lhs` is the op's second operand and `rhs` the first. `moved`: how many of the op's m dims are
+    batch dims here; panels don't depend on them.
     """
 
     batch: Axis
@@ -69,6 +70,14 @@ class ContractSpec:
     out: Expr
     packed: int | None
     swapped: bool = False
+    moved: int = 0
+
+    @property
+    def panel_batch(self) -> Expr:
+        """The batch coordinate of the panels."""
+        if not self.moved:
+            return self.batch.atom
+        return self.batch.atom // product(self.batch.dims[len(self.batch.dims) - self.moved :])
 
     @property
     def accumulator(self) -> str:
@@ -82,14 +91,29 @@ class ContractSpec:
         assert self.rhs is not None
         return ContractSpec(
             self.batch, self.columns, self.rows, self.depth,
-            self.dtype, self.out_dtype, self.rhs, self.lhs, self.out, None, not self.swapped,
+            self.dtype, self.out_dtype, self.rhs, self.lhs, self.out, None, not self.swapped, self.moved,
         )  # fmt: skip
 
 
 def read_contract(operation: ir.Operation) -> ContractSpec:
-    """Reads the op; symbols must be in scope. LoweringError on a dtype that cannot be multiplied."""
-    extents = read_extents(operation.attributes["domain"])
+    """Reads the op; symbols must be in scope. LoweringError on a dtype that cannot be multiplied.
+
+    Where the rows lie side by side in the result, but only those of the last m dims (the pixels of an image
+    after a convolution), the m dims before become batch dims.
+    """
     sizes = list(ir.DenseI64ArrayAttr(operation.attributes["sizes"]))
+    spec = _read(operation, sizes, 0)
+    if spec.out.coefficient(spec.rows.atom) is not None or spec.out.coefficient(spec.columns.atom) is ONE:
+        return spec
+    for moved in range(1, sizes[1]):
+        found = _read(operation, [sizes[0] + moved, sizes[1] - moved, *sizes[2:]], moved)
+        if found.out.coefficient(found.rows.atom) is ONE:
+            return found
+    return spec
+
+
+def _read(operation: ir.Operation, sizes: Sequence[int], moved: int) -> ContractSpec:
+    extents = read_extents(operation.attributes["domain"])
     lhs_type, rhs_type = (operand.type for operand in list(operation.operands)[:2])
     out_type = operation.results[0].type
     dtype = dtype_of(lhs_type)
@@ -125,4 +149,5 @@ def read_contract(operation: ir.Operation) -> ContractSpec:
         rhs=None if packed is not None else offset("rhs_map", rhs_type, domain),
         out=offset("out_map", out_type, domain),
         packed=None if packed is None else ir.IntegerAttr(packed).value,
+        moved=moved,
     )

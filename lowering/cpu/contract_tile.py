@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product as product_of
 
-from ...dialects.symbolic import ZERO, Expr
+from ...dialects.symbolic import ZERO, Expr, product
 from .contract_address import (
     Columns,
     Rows,
+    Stride,
     load_element,
-    moving_addresses,
     offset_pointer,
+    row_addresses,
     scaled,
     store_element,
 )
@@ -69,7 +71,8 @@ def emit_tile(
     result: str,
     add: bool,
 ) -> None:
-    """Stores a tile's sums over k in [bounds[0], bounds[1]), row by row without gaps, at `result`.
+    """Stores a tile's sums, row by row without gaps, at `result`; the outermost coordinate of k is within
+    [bounds[0], bounds[1]).
 
     `add`: adds them to what is there.
     """
@@ -107,45 +110,129 @@ def _depth_range(
     bounds: tuple[Expr, Expr],
     sums: Sequence[str],
 ) -> Sequence[str]:
-    """The sums after k in [bounds[0], bounds[1])."""
+    """The sums after the outermost coordinate of k in [bounds[0], bounds[1])."""
     lower, upper = bounds
+    zero = scope.kernel.index_constant(0)
+    lhs = lhs.first(scope, shape.rows)
+    if len(lhs.extents) > 1:
+        limits = (scalar_index(scope, lower), scalar_index(scope, upper))
+        return _nest(scope, lhs, rhs, shape, 0, limits, (zero, zero), sums)
     whole = upper - (upper - lower) % shape.unroll
     start, middle, end = (scalar_index(scope, bound) for bound in (lower, whole, upper))
-    if whole is not lower:
-        sums = _column_lanes(scope, lhs, rhs, shape, (start, middle, shape.unroll), sums)
-    if whole is not upper:
-        sums = _column_lanes(scope, lhs, rhs, shape, (middle, end, 1), sums)
+    for first, last, step in ((start, middle, shape.unroll), (middle, end, 1)):
+        if (first == middle and whole is upper) or (last == middle and whole is lower):
+            continue
+        body = _carry(scope, shape, lhs, (first, last, step), sums)
+        at = scaled(body, body.index, lhs.strides[0])
+        steps = [scaled(body, body.kernel.index_constant(u), lhs.strides[0]) for u in range(step)]
+        distances = [u * lhs.strides[0] for u in range(step)] if isinstance(lhs.strides[0], int) else steps
+        sums = body.close_loop(
+            _products(body, lhs, rhs, shape, at, body.index, distances, list(body.arguments))
+        )
     return sums
 
 
-def _column_lanes(
+_UNROLLED = 12
+"""Most products that the innermost coordinates of k are written out for (a 3 x 3 window has 9)."""
+
+
+def _nest(
     scope: Scope,
     lhs: Rows,
     rhs: Columns,
     shape: TileShape,
-    bounds: tuple[str, str, int],
+    level: int,
+    bounds: tuple[str, str],
+    at: tuple[str, str],
     sums: Sequence[str],
 ) -> list[str]:
-    lower, upper, step = bounds
+    """A loop over coordinate `level` of k and those within; `at`: the offset in a row, the number of k."""
+    body = _carry(scope, shape, lhs, (*bounds, 1), sums)
+    constant = body.kernel.index_constant
+    step = scaled(body, body.index, lhs.strides[level])
+    offset = body.assign(f"arith.addi {at[0]}, {step} : i64")
+    number = body.assign(f"arith.addi {at[1]}, {body.index} : i64")
+    inner = lhs.extents[level + 1 :]
+    count = product(inner)
+    if not inner or (count.is_const and count.value <= _UNROLLED):
+        k = scaled(body, number, count.value)
+        distances = _distances(body, inner, lhs.strides[level + 1 :])
+        return body.close_loop(_products(body, lhs, rhs, shape, offset, k, distances, list(body.arguments)))
+    extent = scalar_index(body, inner[0])
+    number = body.assign(f"arith.muli {number}, {extent} : i64")
+    limits = (constant(0), extent)
+    return body.close_loop(
+        _nest(body, lhs, rhs, shape, level + 1, limits, (offset, number), list(body.arguments))
+    )
+
+
+def _carry(
+    scope: Scope, shape: TileShape, lhs: Rows, bounds: tuple[str, str, int], sums: Sequence[str]
+) -> LoopScope:
+    kind = type_text(COMPUTE[lhs.dtype], shape.lanes)
+    step = scope.kernel.index_constant(bounds[2])
+    return scope.loop(bounds[0], bounds[1], step, [(value, kind) for value in sums])
+
+
+def _distances(body: LoopScope, extents: Sequence[Expr], strides: Sequence[Stride]) -> list[Stride]:
+    """The offsets of all coordinates of `extents` (known ones), row-major."""
+    found: list[Stride] = []
+    for position in product_of(*(range(extent.value) for extent in extents)):
+        known, parts = 0, []
+        for coordinate, stride in zip(position, strides, strict=True):
+            if isinstance(stride, int):
+                known += coordinate * stride
+            elif coordinate:
+                parts.append(scaled(body, body.kernel.index_constant(coordinate), stride))
+        if not parts:
+            found.append(known)
+            continue
+        total = body.kernel.index_constant(known)
+        for part in parts:
+            total = body.assign(f"arith.addi {total}, {part} : i64")
+        found.append(total)
+    return found
+
+
+def _products(
+    body: LoopScope,
+    lhs: Rows,
+    rhs: Columns,
+    shape: TileShape,
+    at: str,
+    k: str,
+    distances: Sequence[Stride],
+    current: list[str],
+) -> list[str]:
+    """Adds products number `k` on, whose left factors are `distances` after offset `at` of each row."""
     element = COMPUTE[lhs.dtype]
     kind = type_text(element, shape.lanes)
-    body = scope.loop(lower, upper, scope.kernel.index_constant(step), [(value, kind) for value in sums])
-    current = list(body.arguments)
-    row_at = moving_addresses(body, lhs.pointer, shape.rows, lhs.row, lhs.depth, lhs.dtype)
-    column_at = moving_addresses(body, rhs.pointer, 1, 0, rhs.depth, rhs.dtype)
-    for u in range(step):
-        line = column_at(0, u)
+    rows = row_addresses(body, lhs, shape.rows, at)
+    line = offset_pointer(body, rhs.pointer, scaled(body, k, rhs.depth), rhs.dtype)
+    for u, distance in enumerate(distances):
+        here = offset_pointer(body, line, _times(body, u, rhs.depth), rhs.dtype)
         columns = [
-            load_element(body, offset_pointer(body, line, v * shape.lanes, rhs.dtype), rhs.dtype, shape.lanes)
+            load_element(body, offset_pointer(body, here, v * shape.lanes, rhs.dtype), rhs.dtype, shape.lanes)
             for v in range(shape.vectors)
         ]
-        for r in range(shape.rows):
-            value = load_element(body, row_at(r, u), lhs.dtype)
+        for r, (pointer, known) in enumerate(rows):
+            if isinstance(distance, int):
+                address = offset_pointer(body, pointer, known + distance, lhs.dtype)
+            else:
+                address = offset_pointer(body, pointer, known, lhs.dtype)
+                address = offset_pointer(body, address, distance, lhs.dtype)
+            value = load_element(body, address, lhs.dtype)
             spread = body.assign(f"vector.broadcast {value} : {element} to {kind}")
             for v in range(shape.vectors):
-                at = r * shape.vectors + v
-                current[at] = multiply_add(body, spread, columns[v], current[at], element, shape.lanes)
-    return body.close_loop(current)
+                place = r * shape.vectors + v
+                current[place] = multiply_add(body, spread, columns[v], current[place], element, shape.lanes)
+    return current
+
+
+def _times(scope: Scope, count: int, stride: Stride) -> Stride:
+    if isinstance(stride, int):
+        return count * stride
+    return scaled(scope, scope.kernel.index_constant(count), stride) if count else 0
 
 
 def emit_dot_tile(
@@ -165,6 +252,7 @@ def emit_dot_tile(
     inside = [group.assign(f"arith.minsi {number}, {last} : i64") for number in numbers]
     starts = [offset_pointer(group, rhs.pointer, scaled(group, n, rhs.column), rhs.dtype) for n in inside]
     count = shape.rows * DOT_COLUMNS
+    lhs = lhs.first(group, shape.rows)
     whole = depth - depth % shape.lanes
     start, middle, end = (scalar_index(group, bound) for bound in (ZERO, whole, depth))
     sums = [group.kernel.constant(element, 0)] * count
@@ -200,14 +288,15 @@ def _dot_step(
     body: LoopScope, lhs: Rows, starts: Sequence[str], rows: int, rhs_dtype: str, lanes: int
 ) -> list[str]:
     element = COMPUTE[lhs.dtype]
-    row_at = moving_addresses(body, lhs.pointer, rows, lhs.row, 1, lhs.dtype)
+    row_at = row_addresses(body, lhs, rows, body.index)
     columns = [
         load_element(body, offset_pointer(body, start, body.index, rhs_dtype), rhs_dtype, lanes)
         for start in starts
     ]
     current = list(body.arguments)
     for r in range(rows):
-        value = load_element(body, row_at(r, 0), lhs.dtype, lanes)
+        pointer, known = row_at[r]
+        value = load_element(body, offset_pointer(body, pointer, known, lhs.dtype), lhs.dtype, lanes)
         for c, column in enumerate(columns):
             at = r * len(columns) + c
             current[at] = multiply_add(body, value, column, current[at], element, lanes)

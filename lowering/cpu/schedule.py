@@ -37,16 +37,17 @@ _UNKNOWN_EXTENT = 1024
 
 def simplify(body: Body, reader: Reader) -> None:
     """Drop coordinates that are always 0, merge those that are one: of the domain and of inner loops."""
-    body.indices = _simplify_atoms(body, reader, body.indices)
+    body.indices = simplify_atoms(body, reader, body.indices)
     for node in list(body.nodes()):
         if isinstance(node.data, Loops):
-            node.data.atoms = _simplify_atoms(body, reader, node.data.atoms)
+            node.data.atoms = simplify_atoms(body, reader, node.data.atoms)
             if node.op == "reduce":
                 node.data.atoms = _best_last(node.data)
     refresh(body)
 
 
-def _simplify_atoms(body: Body, reader: Reader, atoms: Sequence[DimVar]) -> tuple[DimVar, ...]:
+def simplify_atoms(body: Body, reader: Reader, atoms: Sequence[DimVar]) -> tuple[DimVar, ...]:
+    """`atoms` without those that are always 0, adjacent ones merged where they are one. To be refreshed."""
     unit = [atom for atom in atoms if atom.extent is ONE]
     substitute(body, {atom: ZERO for atom in unit})
     kept = [atom for atom in atoms if atom.extent is not ONE]
