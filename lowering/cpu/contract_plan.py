@@ -112,6 +112,8 @@ def _tile(
     if few is not None:
         # Few rows: the right operand is read once, so take long stretches of it.
         rows, vectors = few, {1: 8, 2: 6, 3: 4}[few]
+    elif spec.rows.size.is_const and schedule.tile is None:
+        rows = _even_rows(spec.rows.size.value, rows, vectors)
     rows, vectors = schedule.tile or (rows, vectors)
     if spec.packed is not None:
         lanes = math.gcd(lanes, spec.packed)
@@ -122,6 +124,20 @@ def _tile(
     if spec.rows.size.is_const:
         rows = max(1, min(rows, spec.rows.size.value))
     return TileShape(rows, vectors, lanes, schedule.unroll or (4 if rows * vectors <= 12 else 2))
+
+
+_CHAINS = 8
+"""Sums that must be in flight for multiply-adds of four cycles latency, two a cycle."""
+
+
+def _even_rows(rows: int, most: int, vectors: int) -> int:
+    """The height of tiles that wastes least on the last one: few sums take as long as _CHAINS of them."""
+
+    def work(height: int) -> int:
+        whole, rest = divmod(rows, height)
+        return whole * max(height * vectors, _CHAINS) + (max(rest * vectors, _CHAINS) if rest else 0)
+
+    return min(range(most, most // 2, -1), key=work)
 
 
 def _block(spec: ContractSpec, shape: TileShape, schedule: ContractSchedule) -> int:
