@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -31,14 +32,17 @@ exit status: 0 done, 1 a file cannot be read or written, 2 wrong arguments
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the `luminal-tune` command."""
     arguments = _parser().parse_args(argv)
+    status = 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             arguments.run(arguments)
-            status = 0
+            sys.stdout.flush()
         except LuminalError as error:
             print(f"luminal-tune: error: {error}", file=sys.stderr)
             status = 1
+        except BrokenPipeError:  # `luminal-tune show | head` has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     for warning in caught:
         print(f"luminal-tune: warning: {warning.message}", file=sys.stderr)
     return status
