@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...dialects.mlir import ir
 from ...dialects.symbolic import ONE, ZERO, DimVar, Expr, Sym, as_expr, symbols_in_scope
@@ -151,8 +151,8 @@ class _Emitter:
         batch = unit.assign(f"arith.divui {unit.index}, {blocks} : i64")
         number = unit.assign(f"arith.remui {unit.index}, {blocks} : i64")
         unit.bind(spec.batch.atom, batch)
-        bind_axis(unit, spec.batch, spec.score.batch)
-        bind_axis(unit, spec.batch, spec.epilogue.batch)
+        bind_axis(unit, spec.batch.atom, spec.score.batch)
+        bind_axis(unit, spec.batch.atom, spec.epilogue.batch)
         first = scaled(unit, number, block_rows)
         end = unit.assign(f"arith.addi {first}, {self.constant(block_rows)} : i64")
         last = unit.assign(f"arith.minsi {end}, {rows} : i64")
@@ -296,7 +296,8 @@ class _Emitter:
             assert down is not None and along is not None
             offset = operand.offset.substitute({spec.keys.atom: key, other.atom: ZERO})
             pointer = self._pointer(block, operand, offset)
-            return Rows(pointer, stride_of(block, down), stride_of(block, along), operand.dtype)
+            steps = (stride_of(block, along),)
+            return Rows(pointer, stride_of(block, down), (other.size,), steps, operand.dtype)
         line = block.loop(self.constant(0), length, self.constant(1))
         line.bind(key, line.assign(f"arith.addi {block.index}, {line.index} : i64"))
         item = line.loop(self.constant(0), scalar_index(line, other.size), self.constant(1))
@@ -308,7 +309,7 @@ class _Emitter:
         store_element(item, value, offset_pointer(item, buffer, place, spec.dtype), spec.dtype)
         item.close_loop()
         line.close_loop()
-        return Rows(buffer, stride_of(block, other.size), 1, spec.dtype)
+        return Rows(buffer, stride_of(block, other.size), (other.size,), (1,), spec.dtype)
 
     def _shape(self, rows: int) -> TileShape:
         return TileShape(rows, self.vectors, self.lanes, 4 if rows * self.vectors <= 12 else 2)
@@ -321,12 +322,8 @@ class _Emitter:
         whole = loop.assign(f"arith.subi {length}, {rest} : i64")
         for start, end, rows in ((self.constant(0), whole, self.height), (whole, length, 1)):
             tile = loop.loop(start, end, self.constant(rows))
-            lines = Rows(
-                offset_pointer(tile, keys.pointer, scaled(tile, tile.index, keys.row), keys.dtype),
-                keys.row,
-                keys.depth,
-                keys.dtype,
-            )
+            pointer = offset_pointer(tile, keys.pointer, scaled(tile, tile.index, keys.row), keys.dtype)
+            lines = replace(keys, pointer=pointer)
             target = offset_pointer(tile, scores, scaled(tile, tile.index, self.width), self.spec.dtype)
             for low, high, add in _blocks(self.spec.depth.size):
                 emit_tile(tile, lines, queries, self._shape(rows), (low, high), target, add)
@@ -350,7 +347,7 @@ class _Emitter:
         key = scope.loop(self.constant(0), length, self.constant(1), [(lowest, self.kind)])
         position = key.assign(f"arith.addi {first_key}, {key.index} : i64")
         key.bind(spec.keys.atom, position)
-        bind_axis(key, spec.keys, spec.score.keys)
+        bind_axis(key, spec.keys.atom, spec.score.keys)
         place = offset_pointer(key, column, scaled(key, key.index, self.width), dtype)
         if apart:
             self._score_by_lane(key, start, left, place)
@@ -435,7 +432,7 @@ class _Emitter:
         count = key.assign(f"arith.minsi {left}, {self.constant(self.lanes)} : i64")
         lane = key.loop(self.constant(0), count, self.constant(1))
         lane.bind(spec.rows.atom, lane.assign(f"arith.addi {start}, {lane.index} : i64"))
-        bind_axis(lane, spec.rows, spec.score.rows)
+        bind_axis(lane, spec.rows.atom, spec.score.rows)
         at = offset_pointer(lane, place, lane.index, spec.dtype)
         if spec.score.body.accumulator is not None:
             lane.define(spec.score.body.accumulator, (load_element(lane, at, spec.dtype),))
@@ -461,12 +458,9 @@ class _Emitter:
                 continue
             start, stop = (scalar_index(loop, bound) for bound in (begin, end))
             tile = loop.loop(start, stop, self.constant(rows))
-            lines = Rows(
-                offset_pointer(tile, values.pointer, scaled(tile, tile.index, values.depth), values.dtype),
-                values.depth,
-                values.row,
-                values.dtype,
-            )
+            (along,) = values.strides
+            pointer = offset_pointer(tile, values.pointer, scaled(tile, tile.index, along), values.dtype)
+            lines = Rows(pointer, along, (spec.keys.size,), (values.row,), values.dtype)
             target = offset_pointer(tile, strip.sums, scaled(tile, tile.index, self.width), spec.dtype)
             emit_tile(tile, lines, weights, self._shape(rows), (ZERO, count), target, add=True)
             tile.close_loop()
