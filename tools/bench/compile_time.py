@@ -41,7 +41,8 @@ def _shown(seconds: float | None) -> str:
 def _compile_in_process(name: str, threads: int, folder: str) -> dict[str, float]:
     """Seconds by stage in a new Python whose caches stand in `folder`."""
     child = _CHILD.format(name=name, threads=threads)
-    environment = {**os.environ, "LUMINAL_CACHE_DIR": folder}
+    caches = {"LUMINAL_CACHE_DIR": folder, "LUMINAL_TUNING_DB": os.path.join(folder, "tuning.jsonl")}
+    environment = {**os.environ, **caches}
     done = subprocess.run([sys.executable, "-c", child], env=environment, capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if done.returncode or not lines:
