@@ -214,9 +214,31 @@ def test_compile_seconds_come_from_new_processes(capsys, monkeypatch):
         "print('noise'); print('luminal-bench-compile:{\"search\": 1.5, \"total\": 2.0}') # {name} {threads}"
     )
     monkeypatch.setattr(compile_time, "_CHILD", code.replace('{"', '{{"').replace("0}", "0}}"))
-    measured = compile_time.measure_compile_times(["matmul"], 1)
-    assert measured == {"compile": {"matmul": dict.fromkeys(("cold", "warm"), {"search": 1.5, "total": 2.0})}}
+    measured = compile_time.measure_compile_time("matmul", 1)
+    assert measured == dict.fromkeys(("cold", "warm"), {"search": 1.5, "total": 2.0})
     assert "search  1.50  1.50" in capsys.readouterr().out
+
+
+def test_one_workload_that_fails_does_not_keep_the_others_from_being_measured(capsys, monkeypatch, tmp_path):
+    from luminal.errors import RuntimeFailure
+    from luminal.tools.bench import machine, workloads
+
+    def build(name, threads):
+        if name == "decode":
+            raise RuntimeFailure("no weights")
+        return Workload({"eager": giving(1.0), "luminal": giving(1.0)}, bytes=4, flops=1)
+
+    monkeypatch.setattr(workloads, "build_workload", build)
+    monkeypatch.setattr(machine, "measure_machine", lambda known=None: MACHINE)
+    file = tmp_path / "figures.json"
+    names = ["decode", "norm", "mlp"]
+    assert command.main([*names, "--only", "luminal", "--seconds", "0.01", "--json", str(file)]) == 1
+    captured = capsys.readouterr()
+    assert captured.err == "luminal-bench: error: no weights\n"
+    assert list(json.loads(file.read_text())["workloads"]) == names[1:]
+    unwritable = str(tmp_path / "none" / "figures.json")
+    assert command.main(["norm", "--only", "eager", "--seconds", "0.01", "--json", unwritable]) == 1
+    assert f"error: cannot write {unwritable}" in capsys.readouterr().err
 
 
 def test_a_failing_process_is_an_error_with_its_last_line(capsys, monkeypatch):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from luminal.errors import LuminalError
+from luminal.errors import LuminalError, RuntimeFailure
 
 WORKLOADS = {
     "decode": "one token of SmolLM2-135M after 64 (float32)",
@@ -38,29 +38,39 @@ CONTESTANTS = ("luminal", "eager", "inductor", "inductor-frozen", "onednn", "onn
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of the `luminal-bench` command. Exit status: 0, or 1 after one clear message."""
+    """Entry point of the `luminal-bench` command. Exit status: 0, or 1 after a clear message for each
+    workload that failed; the others are measured nevertheless.
+    """
     arguments = _parser().parse_args(argv)
     names = [name for given in arguments.workload for name in GROUPS.get(given, (given,))]
+    names = list(dict.fromkeys(names))
+    failures: list[str] = []
     try:
-        figures = _run(list(dict.fromkeys(names)), arguments)
+        figures = (_compile if arguments.compile else _measure)(names, arguments, failures)
         if arguments.json:
             _write(json.dumps(figures, indent=1), arguments.json)
-        return 0
     except LuminalError as error:
-        print(f"luminal-bench: error: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"luminal-bench: error: cannot write {arguments.json}: {error}", file=sys.stderr)
+        _complain(str(error), failures)
     except KeyboardInterrupt:
-        print("luminal-bench: interrupted", file=sys.stderr)
-    return 1
+        _complain("interrupted", failures)
+    return 1 if failures else 0
 
 
-def _run(names: list[str], arguments: argparse.Namespace) -> dict[str, object]:
+def _compile(names: list[str], arguments: argparse.Namespace, failures: list[str]) -> dict[str, object]:
+    """Compile seconds by workload, as JSON has them."""
+    from .compile_time import measure_compile_time
+
+    figures = {}
+    for name in names:
+        try:
+            figures[name] = measure_compile_time(name, arguments.threads)
+        except LuminalError as error:
+            _complain(str(error), failures)
+    return {"compile": figures}
+
+
+def _measure(names: list[str], arguments: argparse.Namespace, failures: list[str]) -> dict[str, object]:
     """Everything that was measured, as JSON has it."""
-    if arguments.compile:
-        from .compile_time import measure_compile_times
-
-        return measure_compile_times(names, arguments.threads)
     from .machine import measure_machine
     from .report import as_json, print_machine, print_report
     from .runner import run_workload
@@ -71,20 +81,27 @@ def _run(names: list[str], arguments: argparse.Namespace) -> dict[str, object]:
     _use_threads(arguments.threads)
     machine = measure_machine()
     print_machine(machine)
-    chosen = arguments.only or CONTESTANTS
-    if arguments.search:
-        chosen = ["eager", *SEARCHES]
+    chosen = ["eager", *SEARCHES] if arguments.search else arguments.only or CONTESTANTS
     results = {}
     for name in names:
-        workload = build_workload(name, arguments.threads)
-        machine = measure_machine(machine)
-        results[name] = run_workload(name, workload, chosen, arguments.seconds)
+        try:
+            workload = build_workload(name, arguments.threads)
+            machine = measure_machine(machine)
+            results[name] = run_workload(name, workload, chosen, arguments.seconds)
+        except LuminalError as error:
+            _complain(str(error), failures)
+            continue
         print_report(name, WORKLOADS[name], workload, results[name], machine)
-    if arguments.search:
+    if arguments.search and results:
         print_searches(results)
-    else:
+    elif not arguments.search:
         print_summary(results)
     return as_json(results, machine)
+
+
+def _complain(message: str, failures: list[str]) -> None:
+    failures.append(message)
+    print(f"luminal-bench: error: {message}", file=sys.stderr)
 
 
 def _use_threads(threads: int) -> None:
@@ -98,8 +115,11 @@ def _use_threads(threads: int) -> None:
 def _write(text: str, file: str) -> None:
     if file == "-":
         print(text)
-    else:
+        return
+    try:
         Path(file).write_text(text + "\n")
+    except OSError as error:
+        raise RuntimeFailure(f"cannot write {file}: {error}") from error
 
 
 def _parser() -> argparse.ArgumentParser:

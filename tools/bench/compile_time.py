@@ -17,21 +17,18 @@ _CHILD = "from luminal.tools.bench.compile_time import compile_here; compile_her
 _MARK = "luminal-bench-compile:"
 
 
-def measure_compile_times(names: list[str], threads: int) -> dict[str, object]:
-    """Prints a table for each workload and returns its figures, in seconds by stage.
+def measure_compile_time(name: str, threads: int) -> dict[str, dict[str, float]]:
+    """Prints a table of a workload and returns its figures: seconds by stage, "cold" and "warm".
 
-    Raises RuntimeFailure with the process's last line if one fails.
+    Raises RuntimeFailure with the process's last line if it fails.
     """
-    figures: dict[str, object] = {}
-    for name in names:
-        with tempfile.TemporaryDirectory(prefix="luminal-bench-") as folder:
-            cold, warm = (_compile_in_process(name, threads, folder) for _ in range(2))
-        figures[name] = {"cold": cold, "warm": warm}
-        print(f"\n{name}: seconds to compile, caches empty and full")
-        stages = list(dict.fromkeys([*cold, *warm]))
-        rows = [(stage, _shown(cold.get(stage)), _shown(warm.get(stage))) for stage in stages]
-        print_table(("", "cold", "warm"), [row for row in rows if {*row[1:]} != {"0.00"}])
-    return {"compile": figures}
+    with tempfile.TemporaryDirectory(prefix="luminal-bench-") as folder:
+        cold, warm = (_compile_in_process(name, threads, folder) for _ in range(2))
+    print(f"\n{name}: seconds to compile, caches empty and full")
+    stages = list(dict.fromkeys([*cold, *warm]))
+    rows = [(stage, _shown(cold.get(stage)), _shown(warm.get(stage))) for stage in stages]
+    print_table(("", "cold", "warm"), [row for row in rows if {*row[1:]} != {"0.00"}])
+    return {"cold": cold, "warm": warm}
 
 
 def _shown(seconds: float | None) -> str:
