@@ -140,7 +140,7 @@ class Measurer:
             for each, code in zip(group, codes, strict=True):
                 with self._spending():
                     self._first_time(each, code)
-            # Once more, a little later: what disturbed a kernel then does not disturb it now.
+            # What was disturbed once more, a little later.
             for each in group:
                 with self._spending():
                     self._second_time(each)
@@ -177,7 +177,9 @@ class Measurer:
 
     def _second_time(self, wanted: _Wanted) -> None:
         clock, timing, left = wanted.clock, wanted.timing, self._time_left()
-        if clock is not None and timing is not None and not timing.rough and left > 4 * timing.seconds:
+        if clock is None or timing is None or timing.rough or timing.calm:
+            return
+        if left > 4 * timing.seconds:
             wanted.timing = timing.and_then(clock.seconds(deadline=time.perf_counter() + left))
 
     def _conclude(self, wanted: _Wanted) -> float | None:

@@ -25,7 +25,7 @@ LARGEST_BATCH = 256
 ENOUGH_SECONDS = 5e-3
 """Time spent on one kernel after which no further batch begins, if nothing disturbed it."""
 
-MOST_SECONDS = 25e-3
+MOST_SECONDS = 16e-3
 """Time spent on one kernel at most, if it is quick."""
 
 BATCHES = 5
@@ -41,11 +41,15 @@ SHARES = 64
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of a launch, how many were run, and whether it was broken off as too slow."""
+    """Seconds of a launch and how many were run.
+
+    rough: it was broken off as too slow. calm: nothing disturbed it, so that there is no need to repeat it.
+    """
 
     seconds: float
     runs: int
     rough: bool = False
+    calm: bool = False
 
     def and_then(self, later: Timing) -> Timing:
         """Both measurements of a kernel as one."""
@@ -71,8 +75,12 @@ class _Effort:
         """Whether more batches are not worth their time."""
         if best > SLOW_SECONDS:
             return self.batches >= 1
-        calm = self.steady >= 2 and self.quiet >= 2
-        return spent > MOST_SECONDS or calm and (self.batches >= BATCHES or spent > ENOUGH_SECONDS)
+        return spent > MOST_SECONDS or self.calm and (self.batches >= BATCHES or spent > ENOUGH_SECONDS)
+
+    @property
+    def calm(self) -> bool:
+        """Whether several batches were alone on their processors, and agreed."""
+        return self.steady >= 2 and self.quiet >= 3
 
 
 def _preemptions() -> int:
@@ -122,7 +130,7 @@ class Clock:
             effort.add(found > best * (1 - NOISE), _preemptions() == switches)
             best = min(best, found)
             runs += count
-        return Timing(best, runs, too_slow)
+        return Timing(best, runs, too_slow, effort.calm)
 
     def _once(self) -> float:
         launches, _pointers = self._table(1)
