@@ -24,6 +24,7 @@ examples:
   luminal-tune show --filter contract        the matrix products measured so far, slowest first
   luminal-tune merge all.jsonl other.jsonl   add what another machine measured to all.jsonl
   luminal-tune clear --outdated              forget what other versions of the code generator took
+  luminal-tune clear --filter disturbed      forget what was measured while other processes were busy
 
 exit status: 0 done, 1 a file cannot be read or written, 2 wrong arguments
 """
@@ -117,6 +118,7 @@ def line_of(entry: dict[str, Any]) -> str:
         f"{entry.get('runs', '?')} runs",
         *([f"operands {', '.join(map(str, cold))} from memory"] if cold else []),
         *(["broken off"] if entry.get("rough") else []),
+        *(["disturbed"] if entry.get("disturbed") else []),
         entry["when"],
     ]
     kernel = f"{entry.get('op', entry['key'])} {types}{sizes}: {entry.get('body', '')}"

@@ -191,10 +191,12 @@ class Measurer:
             if skipped.outcome != "budget":
                 self._failures[launch.key] = self.log[-1]
             return None
-        details = {**launch.details, "runs": timing.runs, **({"rough": True} if timing.rough else {})}
-        self.database.put(launch.key, timing.seconds, **details)
+        # A time that was broken off says little; one that was disturbed is worth measuring again some day.
+        doubt = {"rough": True} if timing.rough else {} if timing.calm else {"disturbed": True}
+        self.database.put(launch.key, timing.seconds, **launch.details, runs=timing.runs, **doubt)
         outcome = "rough" if timing.rough else "measured"
-        self._note(str(launch), launch.key, outcome, timing.seconds, f"{timing.runs} runs")
+        reason = ", ".join([f"{timing.runs} runs", *(["disturbed"] if "disturbed" in doubt else [])])
+        self._note(str(launch), launch.key, outcome, timing.seconds, reason)
         self._tell(launch, timing.seconds)
         return timing.seconds
 

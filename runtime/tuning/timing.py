@@ -53,7 +53,7 @@ class Timing:
 
     def and_then(self, later: Timing) -> Timing:
         """Both measurements of a kernel as one."""
-        return Timing(min(self.seconds, later.seconds), self.runs + later.runs)
+        return Timing(min(self.seconds, later.seconds), self.runs + later.runs, calm=later.calm)
 
 
 @dataclass
@@ -74,12 +74,15 @@ class _Effort:
     def enough(self, best: float, spent: float) -> bool:
         """Whether more batches are not worth their time."""
         if best > SLOW_SECONDS:
-            return self.batches >= 1
-        return spent > MOST_SECONDS or self.calm and (self.batches >= BATCHES or spent > ENOUGH_SECONDS)
+            return self.batches >= 1 + (self.quiet == 0)
+        if spent > MOST_SECONDS:
+            return True
+        return self.calm(best) and (self.batches >= BATCHES or spent > ENOUGH_SECONDS)
 
-    @property
-    def calm(self) -> bool:
-        """Whether several batches were alone on their processors, and agreed."""
+    def calm(self, best: float) -> bool:
+        """Whether several batches were quiet and agree; of few long runs, whether all were quiet."""
+        if best > BATCH_SECONDS and 0 < self.batches == self.quiet:
+            return True
         return self.steady >= 2 and self.quiet >= 3
 
 
@@ -130,7 +133,7 @@ class Clock:
             effort.add(found > best * (1 - NOISE), _preemptions() == switches)
             best = min(best, found)
             runs += count
-        return Timing(best, runs, too_slow, effort.calm)
+        return Timing(best, runs, too_slow, effort.calm(best))
 
     def _once(self) -> float:
         launches, _pointers = self._table(1)

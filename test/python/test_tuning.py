@@ -23,7 +23,16 @@ from luminal.dialects.types import NUMPY_DTYPES, tensor_type
 from luminal.errors import RuntimeFailure
 from luminal.lowering.cpu import cache
 from luminal.runtime.native.team import Team
-from luminal.runtime.tuning import Budget, Measurer, TuningDatabase, buffers, database, database_path, device
+from luminal.runtime.tuning import (
+    Budget,
+    Measurer,
+    TuningDatabase,
+    buffers,
+    database,
+    database_path,
+    device,
+    timing,
+)
 from luminal.runtime.tuning.buffers import Buffers, bytes_of, pattern
 from luminal.runtime.tuning.signature import launch_of
 from luminal.tools.tune import main as tune
@@ -309,6 +318,23 @@ def test_much_slower_than_the_best_alternative(team: Team, tmp_path: Path) -> No
         == full
         == TuningDatabase.open(measured.database.path).get(launch.key)
     )
+
+
+def test_disturbed_times_are_marked_and_repeated(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing, "NOISE", 1.0)  # every batch agrees with those before
+    monkeypatch.setattr(timing, "MOST_SECONDS", 60.0)
+    monkeypatch.setattr(timing, "_preemptions", lambda: 0)
+    calm = measurer(team, tmp_path)
+    calm.measure([scaled([16])], ())
+    monkeypatch.setattr(timing, "_preemptions", iter(range(10**6)).__next__)
+    monkeypatch.setattr(timing, "MOST_SECONDS", 0.01)
+    busy = measurer(team, tmp_path)
+    busy.measure([scaled([24])], ())
+    assert "disturbed" not in calm.log[0].reason and "disturbed" in busy.log[0].reason
+    found = {entry["result"]: entry.get("disturbed", False) for entry in busy.database}
+    assert found == {"16xf32": False, "24xf32": True}
 
 
 def test_progress_is_shown(team: Team, tmp_path: Path) -> None:
