@@ -80,6 +80,7 @@ class Measurer:
         self.log: list[LogEntry] = []
         self.seconds_spent = 0.0
         self.measured = 0
+        self.threads = team.threads
         self._team = team
         self._options = CpuOptions(cache=cache)
         self._progress = progress

@@ -7,12 +7,15 @@ clock is read by the team after each launch, so that neither Python nor waking t
 from __future__ import annotations
 
 import ctypes
+import glob
 import resource
 import time
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from ..native.jit import compile_ir
 from ..native.team import LAUNCH, SERIAL, Team, aligned_bytes
 from ..program import KernelCode
 from .buffers import Buffers
@@ -25,12 +28,15 @@ LARGEST_BATCH = 256
 ENOUGH_SECONDS = 5e-3
 """Time spent on one kernel after which no further batch begins, if nothing disturbed it."""
 
-MOST_SECONDS = 16e-3
+MOST_SECONDS = 25e-3
 """Time spent on one kernel at most, if it is quick."""
 
 BATCHES = 5
 SLOW_SECONDS = 2e-2
 """A kernel that takes longer runs three times."""
+
+QUIET = 0.05
+"""Part of a batch's time that threads may wait for a processor in a quiet one: waking them takes a little."""
 
 NOISE = 0.02
 """A time less by a smaller part is no news."""
@@ -86,9 +92,21 @@ class _Effort:
         return self.steady >= 2 and self.quiet >= 3
 
 
-def _preemptions() -> int:
-    """How often threads of this process had to leave a processor to others."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+def _waited() -> float:
+    """How long threads of this process have waited for a processor so far, in seconds.
+
+    Where the system does not tell, each time that one had to leave a processor counts as a millisecond.
+    """
+    total = 0
+    try:
+        for path in glob.iglob("/proc/self/task/*/schedstat"):
+            with open(path, "rb") as file:
+                total += int(file.read().split()[1])
+        if total:
+            return total * 1e-9
+    except (OSError, ValueError, IndexError):
+        pass
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw * 1e-3
 
 
 class Clock:
@@ -121,45 +139,49 @@ class Clock:
 
         `deadline` is a value of `time.perf_counter`; two launches are always run.
         """
-        best = min(self._once(), self._once())
-        runs, effort, start = 2, _Effort(), time.perf_counter()
+        best = min(self._batch(1), self._batch(1))
+        runs, effort, waited, start = 2, _Effort(), _waited(), time.perf_counter()
         while not (too_slow := limit is not None and best > 2 * limit):
             now = time.perf_counter()
             if now > deadline or effort.enough(best, now - start):
                 break
             count = min(max(int(BATCH_SECONDS / max(best, 1e-9)), 1), LARGEST_BATCH)
-            switches = _preemptions()
-            found = self._batch(count) if count > 1 else self._once()
-            effort.add(found > best * (1 - NOISE), _preemptions() == switches)
+            found = self._batch(count)
+            before, waited = waited, _waited()
+            quiet = waited - before < QUIET * (time.perf_counter() - now)
+            effort.add(found > best * (1 - NOISE), quiet)
             best = min(best, found)
             runs += count
         return Timing(best, runs, too_slow, effort.calm(best))
 
-    def _once(self) -> float:
-        launches, _pointers = self._table(1)
-        start = time.perf_counter()
-        self._team.run(launches, scratch=self.scratch)
-        return time.perf_counter() - start
-
     def _batch(self, count: int) -> float:
-        """The median of `count` launches in a row.
+        """The lower quartile of `count` launches in a row: even a disturbed batch has quiet stretches.
 
-        One launch before them wakes the workers, and one after them gives the last one its barrier.
+        An empty launch before them waits until all workers are awake, and one after them gives the last one
+        its barrier.
         """
-        launches, _pointers = self._table(count + 2)
+        pointers = self._buffers.pointers(self._launch, count)
+        launches = np.zeros(count + 2, LAUNCH)
+        launches["fn"] = _nothing()
+        launches["bufs"] = pointers.ctypes.data
+        launches["syms"] = self._symbols.ctypes.data
+        kernels = launches[1:-1]
+        kernels["fn"] = self._code.address
+        kernels["bufs"] += np.arange(count, dtype=np.uint64) * np.uint64(pointers.strides[0])
+        kernels["flags"] = SERIAL if self._code.serial else 0
         stamps = np.zeros(count + 2, np.int64)
         self._team.run(launches, scratch=self.scratch, times=stamps)
-        return float(np.median(np.diff(stamps)[:count])) * 1e-9
+        return float(np.quantile(np.diff(stamps)[:count], 0.25)) * 1e-9
 
-    def _table(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Launches, and the pointers that they point to."""
-        pointers = self._buffers.pointers(self._launch, count)
-        launches = np.zeros(count, LAUNCH)
-        launches["fn"] = self._code.address
-        launches["bufs"] = pointers.ctypes.data + pointers.strides[0] * np.arange(count)
-        launches["syms"] = self._symbols.ctypes.data
-        launches["flags"] = SERIAL if self._code.serial else 0
-        return launches, pointers
+
+@cache
+def _nothing() -> int:
+    """The address of a kernel that does nothing."""
+    name = "luminal_nothing"
+    text = (
+        f"define void @{name}(ptr %bufs, ptr %syms, i64 %tid, i64 %nthreads, ptr %scratch) {{\n  ret void\n}}"
+    )
+    return compile_ir(text, (name,))[name]
 
 
 def scratch_bytes(code: KernelCode, launch: Launch) -> int:

@@ -325,10 +325,10 @@ def test_disturbed_times_are_marked_and_repeated(
 ) -> None:
     monkeypatch.setattr(timing, "NOISE", 1.0)  # every batch agrees with those before
     monkeypatch.setattr(timing, "MOST_SECONDS", 60.0)
-    monkeypatch.setattr(timing, "_preemptions", lambda: 0)
+    monkeypatch.setattr(timing, "_waited", lambda: 0.0)
     calm = measurer(team, tmp_path)
     calm.measure([scaled([16])], ())
-    monkeypatch.setattr(timing, "_preemptions", iter(range(10**6)).__next__)
+    monkeypatch.setattr(timing, "_waited", iter(range(10**6)).__next__)
     monkeypatch.setattr(timing, "MOST_SECONDS", 0.01)
     busy = measurer(team, tmp_path)
     busy.measure([scaled([24])], ())
