@@ -54,6 +54,25 @@ def test_contestants_take_turns_and_each_round_begins_with_another():
     assert all(result.runs == 3 and 0 < result.seconds <= result.median for result in results.values())
 
 
+def test_processor_time_runs_on_one_thread(capsys, monkeypatch):
+    from luminal.tools.bench import machine, workloads
+
+    seen = []
+
+    def build(name, threads):
+        seen.append((threads, torch.get_num_threads()))
+        return Workload({"eager": giving(1.0)}, bytes=4, flops=1)
+
+    monkeypatch.setattr(workloads, "build_workload", build)
+    monkeypatch.setattr(machine, "measure_machine", lambda known=None: MACHINE)
+    before = torch.get_num_threads()
+    try:
+        assert command.main(["norm", "--cpu-time", "--seconds", "0.01"]) == 0
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [(1, 1)]
+
+
 def test_a_missing_package_is_a_line_that_says_how_to_install_it(capsys):
     absent = giving(1.0, packages=("luminal_no_such_package",))
     workload = Workload({"eager": giving(1.0), "openvino": absent}, bytes=4, flops=1)

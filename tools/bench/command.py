@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -78,16 +79,18 @@ def _measure(names: list[str], arguments: argparse.Namespace, failures: list[str
     from .summary import print_summary
     from .workloads import build_workload
 
-    _use_threads(arguments.threads)
+    threads = 1 if arguments.cpu_time else arguments.threads
+    timer = time.process_time if arguments.cpu_time else time.perf_counter
+    _use_threads(threads)
     machine = measure_machine()
     print_machine(machine)
     chosen = ["eager", *SEARCHES] if arguments.search else arguments.only or CONTESTANTS
     results = {}
     for name in names:
         try:
-            workload = build_workload(name, arguments.threads)
+            workload = build_workload(name, threads)
             machine = measure_machine(machine)
-            results[name] = run_workload(name, workload, chosen, arguments.seconds)
+            results[name] = run_workload(name, workload, chosen, arguments.seconds, timer=timer)
         except LuminalError as error:
             _complain(str(error), failures)
             continue
@@ -139,6 +142,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--threads", type=_count, default=0, help="threads of every contestant (default: all processors)"
+    )
+    parser.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="one thread each, and processor time instead of the clock's: for a busy machine",
     )
     parser.add_argument("--json", metavar="FILE", help="write all figures to FILE as well; - is stdout")
     tables = parser.add_mutually_exclusive_group()

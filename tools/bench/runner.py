@@ -29,9 +29,15 @@ class _Entrant:
 
 
 def run_workload(
-    name: str, workload: Workload, contestants: Sequence[str], budget: float, rounds: int = ROUNDS
+    name: str,
+    workload: Workload,
+    contestants: Sequence[str],
+    budget: float,
+    rounds: int = ROUNDS,
+    timer: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Result]:
-    """Figures by contestant, in the order given, eager first; `budget`: seconds that each runs in all.
+    """Figures by contestant, in the order given, eager first; `budget`: seconds that each runs in all, as
+    `timer` counts them.
 
     A contestant that lacks its packages, fails or differs from eager is skipped with the reason. Raises
     RuntimeFailure if that is luminal's result, and LuminalError if luminal fails.
@@ -65,7 +71,7 @@ def run_workload(
                     results[who] = Result(skipped=wrong)
                     continue
             entrants[who] = entrant
-        _take_turns(list(entrants.values()), budget / rounds, rounds)
+        _take_turns(list(entrants.values()), budget / rounds, rounds, timer)
     torch.compiler.reset()
     for who, entrant in entrants.items():
         samples = sorted(sample / workload.units for sample in entrant.samples)
@@ -114,7 +120,7 @@ def _compare(result: Result, output: torch.Tensor, reference: torch.Tensor, tole
     return f"result differs from torch eager's by {difference:.2e}"
 
 
-def _take_turns(entrants: list[_Entrant], turn: float, rounds: int) -> None:
+def _take_turns(entrants: list[_Entrant], turn: float, rounds: int, timer: Callable[[], float]) -> None:
     """Each round starts with another entrant. The first run of a turn warms caches and threads, untimed."""
     for number in range(rounds):
         first = number % max(len(entrants), 1)
@@ -122,12 +128,12 @@ def _take_turns(entrants: list[_Entrant], turn: float, rounds: int) -> None:
             quiet()
             entrant.prepare()
             entrant.run()
-            end = time.perf_counter() + turn
+            end = timer() + turn
             while True:
                 entrant.prepare()
-                start = time.perf_counter()
+                start = timer()
                 entrant.run()
-                stop = time.perf_counter()
+                stop = timer()
                 entrant.samples.append(stop - start)
                 if stop >= end:
                     break
