@@ -43,7 +43,12 @@ class SearchTimer:
         """What was measured and what was skipped, and why."""
         return {"measuring seconds": self.seconds_spent, "log": list(self._measurer.log)}
 
-    def time(self, samples: Sequence[KernelSample]) -> list[float | None]:
+    def time(
+        self,
+        samples: Sequence[KernelSample],
+        limits: Sequence[float | None] | None = None,
+        again: bool = False,
+    ) -> list[float | None]:
         """Seconds per launch of each sample; a kernel that a later pass cuts in two counts with both."""
         kernels: list[ir.Operation] = []
         cold: list[frozenset[int]] = []
@@ -57,7 +62,8 @@ class SearchTimer:
                 kernels.append(schedule.kernels[step.kernel].op)
                 cold.append(frozenset(i for i, v in enumerate(step.operands) if v in sample.cold))
             parts.append(range(first, len(kernels)))
-        times = self._measurer.measure(kernels, self._sizes, cold=cold)
+        bounds = None if limits is None else [limits[i] for i, part in enumerate(parts) for _ in part]
+        times = self._measurer.measure(kernels, self._sizes, bounds, cold, again)
         return [_sum([times[i] for i in part]) for part in parts]
 
 

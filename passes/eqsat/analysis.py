@@ -95,7 +95,14 @@ def analyse(
     return Analysis(graph, table, symbols, chooser.best, stored, chooser.choices())
 
 
-STRUCTURES = ("Reduce", "Contract", "ContractPacked", "Stream")
+STRUCTURES = (
+    "Reduce",
+    "Contract",
+    "ContractPacked",
+    "ScheduledContract",
+    "ScheduledContractPacked",
+    "Stream",
+)
 """Nodes that are whole loops: which one is best depends on what surrounds them."""
 
 
@@ -200,10 +207,13 @@ class _Chooser:
         return is_leaf(self.graph, tensor) or not any(n.op == "Region" for n in self.stored.get(tensor, ()))
 
     def _contraction_work(self, node: Node) -> float:
-        depth = sizes(self.table.get_contraction(node.args[0]).summed, self.symbols)
-        rate = PACKED_WORK if node.op == "ContractPacked" else UNPACKED_WORK
-        copies = sum(self._is_copy(t) for t in node.args[1:] if not self._is_panel(t))
-        return 1.0 + depth * (rate + VIEW_PENALTY * copies)
+        scheduled = node.op.startswith("Scheduled")
+        key, *operands = node.args[1:] if scheduled else node.args
+        depth = sizes(self.table.get_contraction(key).summed, self.symbols)
+        rate = PACKED_WORK if node.op.endswith("ContractPacked") else UNPACKED_WORK
+        copies = sum(self._is_copy(t) for t in operands if not self._is_panel(t))
+        # The estimate cannot tell schedules apart; it takes the default.
+        return (1.0 + depth * (rate + VIEW_PENALTY * copies)) * (1.0 + 1e-6 * scheduled)
 
     def _is_panel(self, tensor: int) -> bool:
         return any(n.op == "Panel" for n in self.graph.nodes[tensor])

@@ -30,8 +30,8 @@ class Value:
     contract.
 
     attrs by op: load (source, coords, masked); constant (key,); index_value (expr,); to_index (var, extent);
-    reduce (kind, vars); local (var,); contract (key, lhs, rhs, packed, coords); stream (key, values, vars,
-    coords, whether empty rows are zero).
+    reduce (kind, vars); local (var,); contract (key, lhs, rhs, packed, coords[, schedule]);
+    stream (key, values, vars, coords, whether empty rows are zero).
     """
 
     op: str
@@ -326,10 +326,20 @@ class Evaluator:
     def _contractpacked(self, node: Node, coords: Dims, masked: bool) -> Value:
         return self._contraction(node, coords, packed=True)
 
+    def _scheduledcontract(self, node: Node, coords: Dims, masked: bool) -> Value:
+        return self._contraction(node, coords, packed=False)
+
+    def _scheduledcontractpacked(self, node: Node, coords: Dims, masked: bool) -> Value:
+        return self._contraction(node, coords, packed=True)
+
     def _contraction(self, node: Node, coords: Dims, packed: bool) -> Value:
-        key, lhs, rhs = node.args
+        *schedule, key, lhs, rhs = node.args
         dtype = self.graph.types[lhs].dtype
         accumulator = "f32" if dtype in ("f16", "bf16") else dtype
         return self.bodies.make(
-            "contract", (), (key, lhs, rhs, packed, coords), accumulator, self.bodies.depends(coords)
+            "contract",
+            (),
+            (key, lhs, rhs, packed, coords, *schedule),
+            accumulator,
+            self.bodies.depends(coords),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...dialects.kernel import schedule_of
 from ...dialects.mlir import ir
 from ...dialects.symbolic import Atom, DimVar, Expr, IndexMap, const
 from ...dialects.types import scalar_type, tensor_type
@@ -95,6 +96,8 @@ class KernelWriter:
             )
         else:
             attributes["rhs_map"] = _reorder(c.rhs, len(c.result), position, domain)
+        if kernel.schedule:
+            attributes["schedule"] = schedule_of(kernel.schedule).to_attr()
         ordered = {kernel.lhs: operands[kernel.lhs], kernel.rhs: operands[kernel.rhs], **operands}
         values = [operands[kernel.lhs], operands[kernel.rhs]]
         values += [v for cls, v in ordered.items() if cls not in (kernel.lhs, kernel.rhs)]

@@ -132,7 +132,8 @@ class Extractor(State):
         order = self.reachable()
         for cls in [c for c in self.analysis.choices if self.consulters(c).intersection(order)]:
             for node in self.analysis.choices[cls]:
-                improved |= self._try_node(cls, node)
+                if not node.op.startswith("Scheduled"):  # the estimate cannot tell schedules apart
+                    improved |= self._try_node(cls, node)
         return improved
 
     def _try_node(self, cls: int, node: Node) -> bool:

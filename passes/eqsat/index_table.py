@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from ...dialects.symbolic import Atom, DimVar, Expr, IndexMap, const, product
+from .contract_schedules import contract_schedules
 
 Dims = tuple[Expr, ...]
 
@@ -95,8 +97,9 @@ Inverse = list[tuple[int, Expr, int] | Expr]
 class IndexTable:
     """Interns maps, shapes, axes and contractions; answers the oracle's questions."""
 
-    def __init__(self, panel_width: int = 0) -> None:
+    def __init__(self, panel_width: int = 0, symbols: dict[Atom, int] | None = None) -> None:
         self.panel_width = panel_width
+        self._symbols = symbols
         self._keys: dict[object, str] = {}
         self._values: dict[str, object] = {}
         self._answered: set[tuple[str, ...]] = set()
@@ -249,9 +252,31 @@ class IndexTable:
         if contraction is None:
             return None
         key, new = self._intern("k", contraction)
-        if new and self.panel_width:
-            self._facts.append(f'(packable "{key}" {self.panel_width})')
+        if new:
+            self._offer_schedules(key, contraction)
+            if self.panel_width:
+                self._facts.append(f'(packable "{key}" {self.panel_width})')
         return key
+
+    def _offer_schedules(self, key: str, contraction: Contraction) -> None:
+        """States the schedules that are worth measuring; none without sizes for the symbols."""
+        if self._symbols is None:
+            return
+        batch, rows, columns = (
+            prod(contraction.result[i].evaluate(self._symbols) for i in axes)
+            for axes in (contraction.batch, contraction.rows, contraction.columns)
+        )
+        summed = sizes(contraction.summed, self._symbols)
+        for width in (None, self.panel_width) if self.panel_width else (None,):
+            for schedule in contract_schedules(batch, rows, columns, summed, packed=width)[1:]:
+                named, _ = self._intern("h", tuple(sorted(schedule.items())))
+                fact = f'schedule "{key}"' if width is None else f'panel-schedule "{key}" {width}'
+                self._facts.append(f'({fact} "{named}")')
+
+    def get_schedule(self, key: str) -> dict[str, Any]:
+        value = self._values[key]
+        assert isinstance(value, tuple)
+        return dict(value)
 
     def _streams(self, contraction_key: str, axes_key: str, spread_key: str) -> str | None:
         contraction, axes = self.get_contraction(contraction_key), self.get_axes(axes_key)

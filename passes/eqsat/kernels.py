@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ...dialects.symbolic import DimVar, Expr, const
 from .body import MAX_VALUES, Evaluator, Value, Var, variables
@@ -67,6 +68,7 @@ class ContractKernel(Kernel):
     rhs: int = -1
     packed: bool = False
     out: tuple[int, ...] = ()
+    schedule: dict[str, Any] = field(default_factory=dict)
 
     @property
     def operands(self) -> tuple[int, ...]:
@@ -128,7 +130,7 @@ def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Val
         return RegionKernel(tensor, domain, root, evaluator, needs=loads(walk(root)))
     if len(contracts) > 1 or any(v.op == "reduce" for v in values):
         return None
-    key, lhs, rhs, packed, coords = contracts[0].attrs
+    key, lhs, rhs, packed, coords, *schedule = contracts[0].attrs
     contraction = evaluator.table.get_contraction(key)
     out = _permutation(coords, contraction.result, domain)
     if out is None:
@@ -145,6 +147,7 @@ def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Val
         rhs=rhs,
         packed=packed,
         out=out,
+        schedule=evaluator.table.get_schedule(schedule[0]) if schedule else {},
     )
 
 
@@ -194,7 +197,7 @@ def _attention(
 
 def _product(evaluator: Evaluator, value: Value, rows: set[Expr], keys: set[Var]) -> Product | None:
     """The contraction as query (does not vary with the keys) times key (does not vary with the rows)."""
-    contract, lhs, rhs, packed, coords = value.attrs
+    contract, lhs, rhs, packed, coords, *_ = value.attrs
     if packed or any(v in evaluator.bodies.dynamic for v in variables(coords)):
         return None
     contraction = evaluator.table.get_contraction(contract)

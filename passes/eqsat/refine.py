@@ -7,7 +7,7 @@ kernel that one of them needs, each distinct one once and all in one batch, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -30,8 +30,17 @@ MOST_ROUNDS = 6
 class KernelTimer(Protocol):
     """Compiles and times kernels."""
 
-    def time(self, samples: Sequence[KernelSample]) -> list[float | None]:
-        """Seconds per launch; None where there is no figure (the budget is spent, the kernel is refused)."""
+    def time(
+        self,
+        samples: Sequence[KernelSample],
+        limits: Sequence[float | None] | None = None,
+        again: bool = False,
+    ) -> list[float | None]:
+        """Seconds per launch; None where there is no figure (the budget is spent, the kernel is refused).
+
+        Where a kernel takes more than twice its limit, more than that is answer enough. `again`: also those
+        that were timed before.
+        """
 
 
 @dataclass
@@ -68,30 +77,39 @@ class Refiner(Extractor):
         super().__post_init__()
         self._samples: dict[int, tuple[Kernel, KernelSample, str]] = {}
         self._failed: set[str] = set()
-        self.alternatives: dict[int, list[Alternative]] = {}
+        self.alternatives: dict[int, dict[str, Alternative]] = {}
         self.skipped = 0
 
     def refine(self) -> Choice:
         """Improve the present choice until no measured move does."""
-        self._measure(self.kernels().values())
+        self._measure({id(k): (k, None) for k in self.kernels().values()}.values())
         for _ in range(MOST_ROUNDS):
             moves = self._plausible()
-            kernels: dict[int, Kernel] = {}
+            kernels: dict[int, tuple[Kernel, float | None]] = {}
             for move in moves:
                 with self.trial():
-                    self._apply(move)
-                    kernels |= {id(k): k for k in self.kernels().values()}
+                    limit = self._replaced(move)
+                    for kernel in self.kernels().values():
+                        before = kernels.get(id(kernel), (kernel, 0.0))[1]
+                        kernels[id(kernel)] = (kernel, max(before or 0.0, limit))
                     raise Undone
             self._measure(kernels.values())
             if not self._make(moves):
                 break
         return self.choice()
 
+    def _replaced(self, move: Move) -> float:
+        """Apply the move; returns the seconds of the kernels that it replaces."""
+        costs = {id(k): self.cost(t) for t, k in self.kernels().items()}
+        self._apply(move)
+        after = {id(k) for k in self.kernels().values()}
+        return sum(seconds for k, seconds in costs.items() if k not in after)
+
     def describe(self) -> list[dict[str, Any]]:
         """As the extractor's, with what else was measured for each kernel, best first."""
         rows = []
         for row, (tensor, kernel) in zip(super().describe(), self.kernels().items(), strict=True):
-            others = sorted(self.alternatives.get(tensor, ()), key=lambda a: a.seconds - a.instead)
+            others = sorted(self.alternatives.get(tensor, {}).values(), key=lambda a: a.seconds - a.instead)
             row["measured"] = self._key(kernel) in self.times
             row["candidates"] = [
                 {"description": a.what, "seconds": a.seconds, "instead of": a.instead, "measured": True}
@@ -103,13 +121,14 @@ class Refiner(Extractor):
     # Measured costs.
 
     def cost(self, tensor: int) -> float:
-        built = self.lookup(tensor) if self.times and tensor in self.analysis.stored else None
-        if built is None or built.kernel is None or self.analysis.is_static(tensor):
-            return super().cost(tensor)
-        measured = self.times.get(self._key(built.kernel))
+        kernel = self.lookup(tensor).kernel if self.times and tensor in self.analysis.stored else None
+        return super().cost(tensor) if kernel is None else self._cost_of(kernel)
+
+    def _cost_of(self, kernel: Kernel) -> float:
+        measured = None if self.analysis.is_static(kernel.tensor) else self.times.get(self._key(kernel))
         if measured is None:
-            return built.seconds
-        return measured + self.stored_weight * self.analysis.bytes_of(tensor)
+            return self.seconds(kernel)
+        return measured + self.stored_weight * self.analysis.bytes_of(kernel.tensor)
 
     def _key(self, kernel: Kernel) -> str:
         return self._sample(kernel)[1]
@@ -121,22 +140,33 @@ class Refiner(Extractor):
             known = self._samples[id(kernel)] = (kernel, sample, sample.text)
         return known[1:]
 
-    def _measure(self, kernels: Any) -> None:
+    def _measure(self, kernels: Iterable[tuple[Kernel, float | None]]) -> None:
+        """Time the kernels that have no figure yet, each with the time beyond which it is of no use."""
         wanted: dict[str, KernelSample] = {}
-        for kernel in kernels:
+        limits: dict[str, float | None] = {}
+        for kernel, limit in kernels:
             if not self.analysis.is_static(kernel.tensor):
                 sample, key = self._sample(kernel)
                 if key not in self.times and key not in self._failed:
-                    wanted[key] = sample
+                    wanted[key], limits[key] = sample, limit
         if not wanted:
             return
         assert self.timer is not None
-        results = self.timer.time(list(wanted.values()))
+        results = self.timer.time(list(wanted.values()), list(limits.values()))
         for key, seconds in zip(wanted, results, strict=True):
             if seconds is None:
                 self._failed.add(key)
             else:
                 self.times[key] = seconds
+
+    def _confirm(self, kernels: Iterable[Kernel]) -> None:
+        """Time kernels once more, that a decision may not rest on a disturbance."""
+        samples = {self._key(k): self._sample(k)[0] for k in kernels if not self.analysis.is_static(k.tensor)}
+        assert self.timer is not None
+        results = self.timer.time(list(samples.values()), again=True)
+        for key, seconds in zip(samples, results, strict=True):
+            if seconds is not None:
+                self.times[key] = min(seconds, self.times.get(key, seconds))
 
     # Moves.
 
@@ -205,7 +235,7 @@ class Refiner(Extractor):
             if move.seconds is not None and move.instead is not None:
                 for tensor in move.tensors:
                     alternative = Alternative(move.what, move.seconds, move.instead)
-                    self.alternatives.setdefault(tensor, []).append(alternative)
+                    self.alternatives.setdefault(tensor, {})[move.what] = alternative
         paying = [m for m in moves if m.seconds is not None and m.instead is not None and _pays(m)]
         paying.sort(key=lambda m: (m.seconds or 0.0) - (m.instead or 0.0))
         return sum(self._try(move, keep=True) for move in paying) > 0
@@ -224,6 +254,11 @@ class Refiner(Extractor):
             move.seconds = sum(self.cost(t) for t in new) if known else None
             move.instead = sum(costs[t] for t in old)
             kept = keep and known and bool(new) and _pays(move)
+            if kept:
+                self._confirm([before[t] for t in old] + [after[t] for t in new])
+                move.seconds = sum(self.cost(t) for t in new)
+                move.instead = sum(self._cost_of(before[t]) for t in old)
+                kept = _pays(move)
             if not kept:
                 raise Undone
         return kept
@@ -235,10 +270,15 @@ def _pays(move: Move) -> bool:
 
 
 def _node_text(state: Extractor, node: Node) -> str:
-    names = {
+    text = {
         "Reduce": "a plain loop",
         "Contract": "a contraction of the tensor as it is",
         "ContractPacked": "a contraction with packed weights",
+        "ScheduledContract": "a contraction of the tensor as it is",
+        "ScheduledContractPacked": "a contraction with packed weights",
         "Stream": "attention in one pass",
-    }
-    return names.get(node.op, node.op)
+    }[node.op]
+    if not node.op.startswith("Scheduled"):
+        return text
+    schedule = state.analysis.table.get_schedule(node.args[0])
+    return f"{text}, {', '.join(f'{name} = {value}' for name, value in schedule.items())}"

@@ -77,7 +77,7 @@ class FunctionSearch:
         self.times: dict[str, float] = {}
         self._written: list[ir.Operation] = []
         with self._scope():
-            self.table = IndexTable(options.panel_width)
+            self.table = IndexTable(options.panel_width, representative_sizes(self.symbols))
             self.encoded: Encoded = Encoder(self.table).encode(func)
             saturation = Saturation(self.table, options.disable)
             self.graph = saturation.saturate(self.encoded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...dialects.mlir import ir
 from ...errors import InputError
@@ -93,13 +93,16 @@ class Measurer:
         sizes: Sizes,
         limits: Sequence[float | None] | None = None,
         cold: Sequence[Collection[int]] | None = None,
+        again: bool = False,
     ) -> list[float | None]:
         """Seconds of a launch of each kernel with all threads of the team; None where it was not timed.
 
         `sizes`: a value for every symbol of the module, in order or by symbol. `limits[i]`: the least time
         known of an alternative to kernel i; measuring stops early at more than twice of it, and the seconds
         are then an upper bound. `cold[i]`: the operands of kernel i that a program reads from memory rather
-        than from a cache, such as weights. No kernel's failure is an error: the log says why it has no time.
+        than from a cache, such as weights. `again`: known kernels are timed once more, to be sure of a
+        decision, and the lesser time stands. No kernel's failure is an error: the log says why it has no
+        time.
         """
         results: list[float | None] = [None] * len(kernels)
         waiting: dict[str, _Wanted] = {}
@@ -113,7 +116,7 @@ class Measurer:
                 self._note(kernel.operation.name, "", "sizes", None, str(error))
                 continue
             known = self.database.entry(launch.key)
-            if known is not None and _answers(known, limit):
+            if known is not None and not again and _answers(known, limit):
                 results[i] = float(known["seconds"])
                 self._note(str(launch), launch.key, "known", results[i], f"measured {known['when']}")
             elif launch.key in self._failures:
@@ -192,6 +195,9 @@ class Measurer:
             if skipped.outcome != "budget":
                 self._failures[launch.key] = self.log[-1]
             return None
+        known = self.database.get(launch.key)
+        if known is not None and known < timing.seconds:
+            timing = replace(timing, seconds=known)
         # A time that was broken off says little; one that was disturbed is worth measuring again some day.
         doubt = {"rough": True} if timing.rough else {} if timing.calm else {"disturbed": True}
         self.database.put(launch.key, timing.seconds, **launch.details, runs=timing.runs, **doubt)
