@@ -29,6 +29,8 @@ class LuminalEqsatOptions:
     candidates: most moves that a round of measuring tries, where kernels are measured
     max_memory: bytes that a call may need besides inputs and results; 0: any
     sample: seed of a random program of the e-graph to extract, for testing; negative: the best
+    fast_math: use laws that hold for well-behaved numbers only (rules/fast_math.egg)
+    record_rules: name the rules that matched on each function, as the attribute `luminal.rules`
     """
 
     disable: tuple[str, ...] = ()
@@ -39,6 +41,8 @@ class LuminalEqsatOptions:
     candidates: int = 256
     max_memory: int = 0
     sample: int = -1
+    fast_math: bool = False
+    record_rules: bool = False
 
 
 def luminal_eqsat(

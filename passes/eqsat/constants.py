@@ -61,3 +61,20 @@ def number_facts() -> tuple[str, ...]:
         if math.isfinite(value) and value == int(value):
             facts += [f'(number "{name}" "{d}" "{int(value)}")' for d in INTEGERS]
     return tuple(facts)
+
+
+def reciprocal_key(dtype: str, key: str) -> str | None:
+    """1 / the constant, rounded to the float dtype; None where that is no finite number other than zero."""
+    value = constant_value(key, dtype)
+    if dtype not in FLOATS or not math.isfinite(value) or value == 0:
+        return None
+    inverse = round_to(float(np.divide(1.0, value)), dtype)
+    return constant_key(inverse, dtype) if math.isfinite(inverse) and inverse else None
+
+
+def exact_reciprocal_key(dtype: str, key: str) -> str | None:
+    """1 / the constant where it is a power of two whose inverse the float dtype holds, else None."""
+    inverse = reciprocal_key(dtype, key)
+    exact = inverse is not None and abs(math.frexp(constant_value(key, dtype))[0]) == 0.5
+    exact = exact and inverse is not None and float(inverse) * constant_value(key, dtype) == 1.0
+    return inverse if exact else None

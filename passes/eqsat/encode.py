@@ -59,6 +59,7 @@ class Encoder:
         commands = self.result.commands
         commands.append(f"(set (value {number}) {term})")
         commands.append(f'(set (shape (value {number})) "{self.table.shape(kind.dims)}")')
+        commands.append(f'(element-type (value {number}) "{kind.dtype}")')
         if kind.dtype in HALVES:
             commands.append(f"(half (value {number}))")
         return number

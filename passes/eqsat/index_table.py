@@ -16,6 +16,7 @@ from typing import Any
 
 from ...dialects.symbolic import Atom, DimVar, Expr, IndexMap, const, product
 from .contract_schedules import contract_schedules
+from .constants import exact_reciprocal_key, reciprocal_key
 
 Dims = tuple[Expr, ...]
 
@@ -218,15 +219,18 @@ class IndexTable:
         a, b = self.get_map(first), self.get_map(second)
         if extents_of(a) != extents_of(b):
             return None
-        return self.map(extents_of(a), (a.results[0] + b.results[0],))
+        return self._index(extents_of(a), a.results[0] + b.results[0])
 
     def _index_shift(self, key: str, value: str) -> str | None:
         index, number = self.get_map(key), int(value)
-        return self.map(extents_of(index), (index.results[0] + number,)) if _is_small(number) else None
+        return self._index(extents_of(index), index.results[0] + number)
 
     def _index_scale(self, key: str, value: str) -> str | None:
         index, number = self.get_map(key), int(value)
-        return self.map(extents_of(index), (index.results[0] * number,)) if _is_small(number) else None
+        return self._index(extents_of(index), index.results[0] * number)
+
+    def _index(self, extents: Dims, value: Expr) -> str | None:
+        return self.map(extents, (value,)) if _stays_in_i64(value) else None
 
     def _index_less(self, key: str, value: str) -> str | None:
         low, high = self.get_map(key).results[0].bounds()
@@ -298,6 +302,8 @@ class IndexTable:
 
 
 _ANSWERS: dict[str, Callable[..., str | None]] = {
+    "reciprocal": lambda _, dtype, key: reciprocal_key(dtype, key),
+    "exact-reciprocal": lambda _, dtype, key: exact_reciprocal_key(dtype, key),
     "compose": IndexTable._compose,
     "contraction": IndexTable._contraction,
     "streams": IndexTable._streams,
@@ -317,8 +323,19 @@ def _quoted(key: str) -> str:
     return f'"{key}"'
 
 
-def _is_small(number: int) -> bool:
-    return abs(number) < 1 << 40
+def _stays_in_i64(value: Expr) -> bool:
+    """Whether an integer surely is what i64 arithmetic makes of it. Where a symbol has no upper bound, the
+    coefficients must leave room for any size that fits into memory.
+    """
+    if any(bound is not None and abs(bound) > _LARGEST for bound in value.bounds()):
+        return False
+    if None not in value.bounds():
+        return True
+    return sum(abs(coefficient) for _, coefficient in value.terms) < _LARGEST_UNBOUNDED
+
+
+_LARGEST = 1 << 62
+_LARGEST_UNBOUNDED = 1 << 31
 
 
 def _long(extents: Dims) -> Dims:

@@ -50,9 +50,13 @@ class Statistics:
 
 
 class Saturation:
-    """One e-graph. `disabled`: rule families or single rules to leave out; RuleError for unknown ones."""
+    """One e-graph.
 
-    def __init__(self, table: IndexTable, disabled: tuple[str, ...] = ()) -> None:
+    disabled: rule families or single rules to leave out; RuleError for unknown ones.
+    fast_math: whether the family of this name takes part.
+    """
+
+    def __init__(self, table: IndexTable, disabled: tuple[str, ...] = (), fast_math: bool = False) -> None:
         self.table = table
         self.engine: Any = bindings.EGraph()
         self.engine.set_report_level(bindings.TimeOnly())
@@ -65,7 +69,8 @@ class Saturation:
                 "rules carry the names in passes/eqsat/rules"
                 + (f" (close: {', '.join(close)})" if close else "")
             )
-        self.run([c for c in prelude() if not _is_disabled(c, disabled)])
+        off = disabled if fast_math else (*disabled, "fast_math")
+        self.run([c for c in prelude() if not _is_disabled(c, off)])
         self.run(list(number_facts()))
 
     def run(self, commands: list[str]) -> list[Any]:

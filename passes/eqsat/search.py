@@ -79,10 +79,11 @@ class FunctionSearch:
         with self._scope():
             self.table = IndexTable(options.panel_width, representative_sizes(self.symbols))
             self.encoded: Encoded = Encoder(self.table).encode(func)
-            saturation = Saturation(self.table, options.disable)
+            saturation = Saturation(self.table, options.disable, options.fast_math)
             self.graph = saturation.saturate(self.encoded)
             self.roots = list(dict.fromkeys(self.graph.values[number] for number in self.encoded.roots))
         report.saturation.merge(saturation.statistics)
+        self._fired = sorted(rule for rule, count in saturation.statistics.rule_matches.items() if count)
         self._block = func.regions[0].blocks[0]
         self._old = [operation.operation for operation in self._block.operations]
         self._returned = list(self._old[-1].operands)
@@ -144,6 +145,9 @@ class FunctionSearch:
 
     def commit(self) -> None:
         """Erase the old body."""
+        if self.options.record_rules:
+            names = [ir.StringAttr.get(rule, self.func.context) for rule in self._fired]
+            self.func.attributes["luminal.rules"] = ir.ArrayAttr.get(names, self.func.context)
         for operation in reversed(self._old[:-1]):
             operation.erase()
 

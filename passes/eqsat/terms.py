@@ -25,6 +25,7 @@ FAMILIES = (
     "recognition",
     "contractions",
     "attention",
+    "fast_math",
 )
 
 _STRUCTURE = """
@@ -54,6 +55,8 @@ _STRUCTURE = """
 (function shape (Tensor) String :no-merge)
 (relation weight (Tensor))
 (relation half (Tensor))
+(relation element-type (Tensor String))
+(relation total-order (String))
 (function identity-map (String) String :no-merge)
 (relation insertable (String))
 (relation plane (String i64))
@@ -70,6 +73,10 @@ _STRUCTURE = """
 (function index-scale (String String) String :no-merge)
 (relation index-less-wanted (String String))
 (function index-less (String String) String :no-merge)
+(relation reciprocal-wanted (String String))
+(function reciprocal (String String) String :no-merge)
+(relation exact-reciprocal-wanted (String String))
+(function exact-reciprocal (String String) String :no-merge)
 (relation contraction-wanted (String String String))
 (function contraction (String String String) String :no-merge)
 (relation streams-wanted (String String String))
