@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class LuminalEqsatOptions:
     """Options of luminal-eqsat.
 
-    disable: rule families (scatters, regions, views, indices, algebra, recognition, contractions) or single
-        rules to switch off
+    disable: rule families (scatters, regions, views, indices, algebra, recognition, contractions, attention,
+        fast_math) or single rules to switch off
     panel_width: columns of a packed weight panel; 0 turns packing off
     sweeps: passes of the extraction's local search
     restarts: times that the local search starts again from random changes, drawn with `seed`

@@ -40,7 +40,9 @@ class CompileOptions:
         replaced or changed in place. Torch does not report changes through `.data`: call
         `CompiledModel.refresh_weights` after those. `torch.compile` leaves this off unless it is given.
     outline: compile repeated layers once.
-    disable_rules: families of rewrite rules to leave out, to find one that is at fault.
+    disable_rules: families of rewrite rules or single ones to leave out, to find one that is at fault.
+    fast_math: also use laws that hold for well-behaved numbers only (x - x = 0, x / c = x * (1 / c), ...):
+        results may differ from eager's in NaN, infinities, the sign of zero, and by more than rounding.
     cache: keep object code on disk, in `LUMINAL_CACHE_DIR`, else the user's cache directory; at most
         `LUMINAL_CACHE_BYTES` (512 MiB unless set), those used longest ago go first.
     progress: True shows compile stages on stderr; a function is called with each stage's name and its
@@ -58,6 +60,7 @@ class CompileOptions:
     freeze_weights: bool = True
     outline: bool = True
     disable_rules: tuple[str, ...] = ()
+    fast_math: bool = False
     cache: bool = True
     progress: bool | ProgressCallback = False
 
@@ -80,7 +83,7 @@ class CompileOptions:
             or (isinstance(budget, int | float) and not isinstance(budget, bool) and budget >= 0),
             f"search_seconds must be a non-negative number or None, not {budget!r}",
         )
-        for name in ("freeze_weights", "outline", "cache"):
+        for name in ("freeze_weights", "outline", "fast_math", "cache"):
             _check(
                 isinstance(getattr(self, name), bool),
                 f"{name} must be True or False, not {getattr(self, name)!r}",

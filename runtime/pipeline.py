@@ -69,6 +69,7 @@ def _search(compilation: Compilation) -> None:
     options = compilation.options
     chosen = LuminalEqsatOptions(
         disable=options.disable_rules,
+        fast_math=options.fast_math,
         panel_width=PANEL_WIDTH,
         sweeps=options.search_sweeps,
         restarts=options.search_restarts,

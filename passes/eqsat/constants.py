@@ -33,8 +33,11 @@ _NAMED = {
 
 def round_to(value: float, dtype: str) -> float:
     """A number rounded to a float dtype, ties to even."""
-    if dtype != "bf16" or not math.isfinite(value):
-        return float(np.asarray(value).astype(NUMPY_DTYPES[dtype])) if dtype != "bf16" else value
+    if not math.isfinite(value):
+        return value
+    if dtype != "bf16":
+        with np.errstate(over="ignore"):
+            return float(np.asarray(value).astype(NUMPY_DTYPES[dtype]))
     bits = int(np.float32(value).view(np.uint32))
     bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
     return float(np.uint32(bits).view(np.float32))

@@ -168,11 +168,11 @@ func.func @packed_cast(%arg0: tensor<64x64xf32>, %arg1: tensor<64x64xf16> {lumin
 // CHECK: "kernel.contract"
 // CHECK-NOT: packed
 // CHECK: return
-func.func @packed_not(%arg0: tensor<16x8xf32>, %arg1: tensor<4x8xf32> {luminal.kind = "weight"}, %arg2: tensor<4x8xf32>) -> tensor<16x4xf32> {
-  %0 = "luminal.add"(%arg1, %arg2) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  %1 = "luminal.view"(%arg0) {map = affine_map<(d0, d1, d2) -> (d0, d2)>} : (tensor<16x8xf32>) -> tensor<16x4x8xf32>
-  %2 = "luminal.view"(%0) {map = affine_map<(d0, d1, d2) -> (d1, d2)>} : (tensor<4x8xf32>) -> tensor<16x4x8xf32>
-  %3 = "luminal.mul"(%1, %2) : (tensor<16x4x8xf32>, tensor<16x4x8xf32>) -> tensor<16x4x8xf32>
-  %4 = "luminal.sum_reduce"(%3) {axes = array<i64: 2>} : (tensor<16x4x8xf32>) -> tensor<16x4xf32>
-  return %4 : tensor<16x4xf32>
+func.func @packed_not(%arg0: tensor<64x64xf32>, %arg1: tensor<64x64xf32> {luminal.kind = "weight"}, %arg2: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = "luminal.add"(%arg1, %arg2) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = "luminal.view"(%arg0) {map = affine_map<(d0, d1, d2) -> (d0, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %2 = "luminal.view"(%0) {map = affine_map<(d0, d1, d2) -> (d1, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %3 = "luminal.mul"(%1, %2) : (tensor<64x64x64xf32>, tensor<64x64x64xf32>) -> tensor<64x64x64xf32>
+  %4 = "luminal.sum_reduce"(%3) {axes = array<i64: 2>} : (tensor<64x64x64xf32>) -> tensor<64x64xf32>
+  return %4 : tensor<64x64xf32>
 }
