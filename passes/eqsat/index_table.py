@@ -15,8 +15,8 @@ from math import prod
 from typing import Any
 
 from ...dialects.symbolic import Atom, DimVar, Expr, IndexMap, const, product
-from .contract_schedules import contract_schedules
 from .constants import exact_reciprocal_key, reciprocal_key
+from .contract_schedules import contract_schedules
 
 Dims = tuple[Expr, ...]
 

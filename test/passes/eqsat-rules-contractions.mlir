@@ -176,3 +176,31 @@ func.func @packed_not(%arg0: tensor<64x64xf32>, %arg1: tensor<64x64xf32> {lumina
   %4 = "luminal.sum_reduce"(%3) {axes = array<i64: 2>} : (tensor<64x64x64xf32>) -> tensor<64x64xf32>
   return %4 : tensor<64x64xf32>
 }
+
+// RULE: schedules
+// Each order of the loops worth trying is a node of its own.
+// CHECK-LABEL: func.func @schedules(
+// CHECK-SAME: "schedules"
+// CHECK: "kernel.contract"
+// CHECK: return
+func.func @schedules(%arg0: tensor<256x2048xf32>, %arg1: tensor<256x2048xf32>) -> tensor<256x256xf32> {
+  %0 = "luminal.view"(%arg0) {map = affine_map<(d0, d1, d2) -> (d0, d2)>} : (tensor<256x2048xf32>) -> tensor<256x256x2048xf32>
+  %1 = "luminal.view"(%arg1) {map = affine_map<(d0, d1, d2) -> (d1, d2)>} : (tensor<256x2048xf32>) -> tensor<256x256x2048xf32>
+  %2 = "luminal.mul"(%0, %1) : (tensor<256x256x2048xf32>, tensor<256x256x2048xf32>) -> tensor<256x256x2048xf32>
+  %3 = "luminal.sum_reduce"(%2) {axes = array<i64: 2>} : (tensor<256x256x2048xf32>) -> tensor<256x256xf32>
+  return %3 : tensor<256x256xf32>
+}
+
+// RULE: panel-schedules
+// Of weights in panels as well.
+// CHECK-LABEL: func.func @panel_schedules(
+// CHECK-SAME: "panel-schedules"
+// CHECK: "kernel.contract"
+// CHECK: return
+func.func @panel_schedules(%arg0: tensor<256x2048xf32>, %arg1: tensor<256x2048xf32> {luminal.kind = "weight"}) -> tensor<256x256xf32> {
+  %0 = "luminal.view"(%arg0) {map = affine_map<(d0, d1, d2) -> (d0, d2)>} : (tensor<256x2048xf32>) -> tensor<256x256x2048xf32>
+  %1 = "luminal.view"(%arg1) {map = affine_map<(d0, d1, d2) -> (d1, d2)>} : (tensor<256x2048xf32>) -> tensor<256x256x2048xf32>
+  %2 = "luminal.mul"(%0, %1) : (tensor<256x256x2048xf32>, tensor<256x256x2048xf32>) -> tensor<256x256x2048xf32>
+  %3 = "luminal.sum_reduce"(%2) {axes = array<i64: 2>} : (tensor<256x256x2048xf32>) -> tensor<256x256xf32>
+  return %3 : tensor<256x256xf32>
+}
