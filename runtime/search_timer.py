@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from ..dialects.mlir import ir
 from ..dialects.symbolic import symbols_in_scope
 from ..dialects.types import symbols_of
+from ..passes.eqsat.cost import Machine
 from ..passes.eqsat.samples import KernelSample
 from ..passes.eqsat.search import representative_sizes
 from ..passes.schedule import read_schedule
 from ..passes.split_reductions import split_reductions
 from .options import CompileOptions
 from .tuning import Budget, Measurer, TuningDatabase
+from .tuning.calibration import measured_machine
 
 
 class SearchTimer:
@@ -33,6 +36,11 @@ class SearchTimer:
         budget = Budget(seconds, options.search_candidates)
         measurer = Measurer(TuningDatabase.open(None), team, budget, options.cache, None)
         return cls(measurer, _sizes(module))
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The constants of the estimate, as measured on this machine."""
+        return measured_machine(self._measurer)
 
     @property
     def seconds_spent(self) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...dialects.mlir import ir
+from .cost import Machine
 from .egraph import Node
 from .extract import Extractor
 from .kernels import Kernel
@@ -29,6 +30,10 @@ MOST_ROUNDS = 6
 
 class KernelTimer(Protocol):
     """Compiles and times kernels."""
+
+    @property
+    def machine(self) -> Machine:
+        """The machine as the estimate is to see it."""
 
     def time(
         self,

@@ -111,6 +111,7 @@ class FunctionSearch:
                 self._analysis(),
                 self.roots,
                 stored_weight=weight,
+                machine=self.timer.machine,
                 timer=self.timer,
                 symbols=attributes["luminal.symbols"] if "luminal.symbols" in attributes else None,
                 candidates=options.candidates,
