@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...dialects.mlir import ir
 from ...errors import InputError
@@ -189,15 +189,17 @@ class Measurer:
     def _conclude(self, wanted: _Wanted) -> float | None:
         """Writes down what became of a kernel."""
         launch, timing, skipped = wanted.launch, wanted.timing, wanted.skipped
+        known = self.database.get(launch.key)
+        if known is not None and (timing is None or known <= timing.seconds):
+            reason = skipped.reason if skipped is not None else "no less than before"
+            self._note(str(launch), launch.key, "known", known, reason)
+            return known
         if timing is None:
             assert skipped is not None
             self._note(str(launch), launch.key, skipped.outcome, None, skipped.reason)
             if skipped.outcome != "budget":
                 self._failures[launch.key] = self.log[-1]
             return None
-        known = self.database.get(launch.key)
-        if known is not None and known < timing.seconds:
-            timing = replace(timing, seconds=known)
         # A time that was broken off says little; one that was disturbed is worth measuring again some day.
         doubt = {"rough": True} if timing.rough else {} if timing.calm else {"disturbed": True}
         self.database.put(launch.key, timing.seconds, **launch.details, runs=timing.runs, **doubt)

@@ -82,7 +82,8 @@ class _Effort:
         if best > SLOW_SECONDS:
             return self.batches >= 1 + (self.quiet == 0)
         if spent > MOST_SECONDS:
-            return True
+            # Quick launches find quiet stretches in a disturbed batch, long ones need a quiet batch.
+            return best < BATCH_SECONDS / 2 or self.quiet > 0 or spent > 3 * MOST_SECONDS
         return self.calm(best) and (self.batches >= BATCHES or spent > ENOUGH_SECONDS)
 
     def calm(self, best: float) -> bool:

@@ -337,6 +337,20 @@ def test_disturbed_times_are_marked_and_repeated(
     assert found == {"16xf32": False, "24xf32": True}
 
 
+def test_known_kernels_measured_again(team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def again(seconds: float, **how: bool) -> float | None:
+        found = timing.Timing(seconds, 9, **how)
+        monkeypatch.setattr("luminal.runtime.tuning.measurer.Clock.seconds", lambda *args, **limits: found)
+        return measurer(team, tmp_path).measure([scaled([16])], (), again=True)[0]
+
+    assert again(2.0, calm=True) == 2.0
+    assert again(3.0, calm=True) == 2.0 and again(9.0, rough=True) == 2.0
+    assert again(1.0) == 1.0
+    late = measurer(team, tmp_path, Budget(0.0, 0))
+    assert late.measure([scaled([16])], (), again=True) == [1.0]
+    assert outcomes(late) == ["known"] and "spent: 0.00 of 0 s" in late.log[0].reason
+
+
 def test_progress_is_shown(team: Team, tmp_path: Path) -> None:
     shown: list[tuple[str, float | None]] = []
     measured = measurer(team, tmp_path, progress=lambda name, seconds: shown.append((name, seconds)))
