@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ...dialects import kernel as K
 from ...dialects.mlir import context, func, ir
-from ...dialects.symbolic import IndexMap, dim_vars
+from ...dialects.symbolic import IndexMap, dim_vars, symbols_in_scope
 from ...dialects.types import tensor_type
 from ...passes.eqsat.cost import Machine
 from .device import cache_bytes
@@ -79,7 +79,8 @@ def _probes() -> dict[str, _Probe]:
 def measured_machine(measurer: Measurer) -> Machine:
     """The machine as the estimate sees it, from the database or by measuring it now."""
     probes = _probes()
-    with context(), ir.Location.unknown():
+    # The caller works on a function, whose symbols are none of the probes'.
+    with context(), ir.Location.unknown(), symbols_in_scope(()):
         module = ir.Module.create()
         operations = {name: _built(module, probe) for name, probe in probes.items()}
         measurer.measure(list(operations.values()), ())
