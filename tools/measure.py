@@ -74,15 +74,22 @@ def peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def best_seconds(run: Callable[[], object], budget: float, least: int = 3) -> float:
-    """The fastest of repeated runs within `budget` seconds (at least `least` runs, after one to warm up)."""
+def best_seconds(
+    run: Callable[[], object],
+    budget: float,
+    least: int = 3,
+    timer: Callable[[], float] = time.perf_counter,
+) -> float:
+    """The fastest of repeated runs within `budget` seconds of `timer` (at least `least` runs, after one to
+    warm up).
+    """
     run()
     best, runs = float("inf"), 0
-    end = time.perf_counter() + budget
-    while runs < least or time.perf_counter() < end:
-        start = time.perf_counter()
+    end = timer() + budget
+    while runs < least or timer() < end:
+        start = timer()
         run()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, timer() - start)
         runs += 1
     return best
 

@@ -64,7 +64,7 @@ def test_processor_time_runs_on_one_thread(capsys, monkeypatch):
         return Workload({"eager": giving(1.0)}, bytes=4, flops=1)
 
     monkeypatch.setattr(workloads, "build_workload", build)
-    monkeypatch.setattr(machine, "measure_machine", lambda known=None: MACHINE)
+    monkeypatch.setattr(machine, "measure_machine", lambda known=None, timer=None: MACHINE)
     before = torch.get_num_threads()
     try:
         assert command.main(["norm", "--cpu-time", "--seconds", "0.01"]) == 0
@@ -248,7 +248,7 @@ def test_one_workload_that_fails_does_not_keep_the_others_from_being_measured(ca
         return Workload({"eager": giving(1.0), "luminal": giving(1.0)}, bytes=4, flops=1)
 
     monkeypatch.setattr(workloads, "build_workload", build)
-    monkeypatch.setattr(machine, "measure_machine", lambda known=None: MACHINE)
+    monkeypatch.setattr(machine, "measure_machine", lambda known=None, timer=None: MACHINE)
     file = tmp_path / "figures.json"
     names = ["decode", "norm", "mlp"]
     assert command.main([*names, "--only", "luminal", "--seconds", "0.01", "--json", str(file)]) == 1

@@ -82,14 +82,14 @@ def _measure(names: list[str], arguments: argparse.Namespace, failures: list[str
     threads = 1 if arguments.cpu_time else arguments.threads
     timer = time.process_time if arguments.cpu_time else time.perf_counter
     _use_threads(threads)
-    machine = measure_machine()
+    machine = measure_machine(timer=timer)
     print_machine(machine)
     chosen = ["eager", *SEARCHES] if arguments.search else arguments.only or CONTESTANTS
     results = {}
     for name in names:
         try:
             workload = build_workload(name, threads)
-            machine = measure_machine(machine)
+            machine = measure_machine(machine, timer=timer)
             results[name] = run_workload(name, workload, chosen, arguments.seconds, timer=timer)
         except LuminalError as error:
             _complain(str(error), failures)

@@ -1,5 +1,7 @@
 """What this machine can do: the yardsticks that achieved figures are compared with."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -17,7 +19,9 @@ class Machine:
     threads: int
 
 
-def measure_machine(known: Machine | None = None, budget: float = 0.5) -> Machine:
+def measure_machine(
+    known: Machine | None = None, budget: float = 0.5, timer: Callable[[], float] = time.perf_counter
+) -> Machine:
     """Bandwidth: the best of summing and copying 256 MiB; arithmetic: multiply-adds on registers.
 
     `known`: an earlier measurement, which a disturbed one does not lower.
@@ -25,12 +29,12 @@ def measure_machine(known: Machine | None = None, budget: float = 0.5) -> Machin
     threads = torch.get_num_threads()
     with torch.no_grad():
         quiet()
-        flops = peak_flops(threads, budget)
+        flops = peak_flops(threads, budget, timer)
         data = torch.ones(64 << 20)
         copy = torch.empty_like(data)
         size = data.numel() * data.element_size()
-        read = size / best_seconds(data.sum, budget)
-        moved = 2 * size / best_seconds(lambda: copy.copy_(data), budget)
+        read = size / best_seconds(data.sum, budget, timer=timer)
+        moved = 2 * size / best_seconds(lambda: copy.copy_(data), budget, timer=timer)
     bandwidth = max(read, moved)
     if known is not None:
         bandwidth, flops = max(bandwidth, known.bandwidth), max(flops, known.flops)

@@ -2,6 +2,7 @@
 
 import ctypes
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from luminal.lowering.cpu.target import host_target
@@ -13,18 +14,18 @@ CHAINS = 10
 STEPS = 1 << 20
 
 
-def peak_flops(threads: int, budget: float = 0.3) -> float:
+def peak_flops(threads: int, budget: float = 0.3, timer: Callable[[], float] = time.perf_counter) -> float:
     """float32 operations per second of `threads` threads together; a multiply and add counts as two."""
     lanes = host_target().lanes(32)
     address = compile_ir(_loop(lanes), ("luminal_bench_peak",))["luminal_bench_peak"]
     loop = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64)(address)
     best = float("inf")
-    end = time.perf_counter() + budget
+    end = timer() + budget
     with ThreadPoolExecutor(threads) as pool:
-        while time.perf_counter() < end:
-            start = time.perf_counter()
+        while timer() < end:
+            start = timer()
             list(pool.map(loop, [STEPS] * threads))
-            best = min(best, time.perf_counter() - start)
+            best = min(best, timer() - start)
     return 2.0 * lanes * CHAINS * STEPS * threads / best
 
 
