@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
+import luminal
 from luminal.dialects.symbolic import Sym, symbols_in_scope
 from luminal.lowering.cpu import cache
 from luminal.passes.eqsat.cost import Machine
@@ -60,3 +62,15 @@ def test_measured_once_and_only_what_was_undisturbed_counts(
         database.put(entry["key"], entry["seconds"], **details, disturbed=True)
     assert measured_machine(again) == Machine(cache_bytes=1 << 19)
     team.close()
+
+
+def test_a_measured_search_with_a_dynamic_dim() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 12), torch.nn.Softmax(-1)).eval()
+    shapes = ({0: torch.export.Dim("batch", min=1, max=64)},)
+    with torch.no_grad():
+        options = luminal.CompileOptions(search_seconds=5.0, search_candidates=8)
+        compiled = luminal.compile(model, (torch.randn(3, 8),), dynamic_shapes=shapes, options=options)
+        x = torch.randn(17, 8)
+        torch.testing.assert_close(compiled(x), model(x))
+    assert len(TuningDatabase.open(None)) > 0
