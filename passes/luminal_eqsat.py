@@ -28,6 +28,7 @@ class LuminalEqsatOptions:
     restarts: times that the local search starts again from random changes, drawn with `seed`
     candidates: most moves that a round of measuring tries, where kernels are measured
     max_memory: bytes that a call may need besides inputs and results; 0: any
+    sizes: sizes of symbols at which kernels are compared, `s0=1;s1=512`; others: 64, moved into the range
     sample: seed of a random program of the e-graph to extract, for testing; negative: the best
     fast_math: use laws that hold for well-behaved numbers only (rules/fast_math.egg)
     record_rules: name the rules that matched on each function, as the attribute `luminal.rules`
@@ -40,6 +41,7 @@ class LuminalEqsatOptions:
     seed: int = 0
     candidates: int = 256
     max_memory: int = 0
+    sizes: tuple[str, ...] = ()
     sample: int = -1
     fast_math: bool = False
     record_rules: bool = False

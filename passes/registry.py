@@ -49,6 +49,7 @@ PASSES: dict[str, PassEntry] = {
     entry.name: entry
     for entry in (
         _entry("torch-to-luminal", "luminal.passes.torch_to_luminal"),
+        _entry("narrow-symbols", "luminal.passes.narrow_symbols"),
         _entry("canonicalize-views", "luminal.passes.canonicalize_views"),
         _entry("outline-layers", "luminal.passes.outline_layers"),
         _entry("luminal-eqsat", "luminal.passes.luminal_eqsat"),

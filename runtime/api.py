@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,13 +13,17 @@ from torch.utils import _pytree as pytree
 from luminal.errors import ImportFailure, InputError
 
 from ..dialects.mlir import ir
+from ..passes.schedule import read_signature
 from ..passes.torch_to_luminal.frontend import ImportedProgram, import_exported_program
 from .aliases import ViewOutputs
 from .binding import BoundProgram, TensorSource
+from .bucket_set import BucketProgram, BucketSet
+from .buckets import SizeNames, parse_buckets, resolve
 from .environment import progress_wanted
-from .examples import traceable
+from .examples import dim_places, traceable
 from .options import CompileOptions
 from .pipeline import COMPILE_LOCK, build_program
+from .program import Runnable
 from .progress import Progress
 
 
@@ -35,22 +39,37 @@ class CompiledModel:
         program: torch.export.ExportedProgram,
         options: CompileOptions,
         progress: Progress,
+        dims: Mapping[tuple[int, int], Any],
     ) -> None:
         self._module = module
         with progress.stage("import"):
             imported = import_exported_program(program)
             if not options.freeze_weights:
                 thaw_weights(imported)
-        compilation = build_program(imported.module.operation, options, progress)
-        assert compilation.program is not None
-        self._bound = BoundProgram(imported, compilation.program, _module_state(module, imported))
+        self._buckets: BucketSet | None = None
+        compiled: Runnable | BucketSet
+        if options.buckets:
+            compiled = self._buckets = _bucket_set(imported, dims, options, progress)
+            self.statistics = dict(compiled.programs[0].statistics)
+        else:
+            compilation = build_program(imported.module.operation, options, progress)
+            assert compilation.program is not None
+            compiled = compilation.program
+            self.statistics = compilation.statistics
+        self._bound = BoundProgram(imported, compiled, _module_state(module, imported))
         self._views = ViewOutputs.of_export(program)
         in_spec, out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         assert in_spec is not None and out_spec is not None
         self._in_spec, self._out_spec = in_spec, out_spec
         self._constants = _constant_inputs(program)
         self._progress = progress
-        self.statistics = compilation.statistics
+
+    @property
+    def buckets(self) -> list[BucketProgram]:
+        """The programs of the option `buckets`, and those made since for sizes in none: their ranges, how
+        many calls ran them, and their statistics (`CompiledModel.statistics` is the first's).
+        """
+        return [] if self._buckets is None else self._buckets.programs
 
     @property
     def stages(self) -> dict[str, float]:
@@ -64,9 +83,9 @@ class CompiledModel:
 
     def planned_memory(self) -> tuple[int, int]:
         """Bytes that calls use besides inputs and results, exact: for temporary values in the largest call so
-        far, and for packed weights.
+        far, and for packed weights. With buckets: of all programs together.
         """
-        return self._bound.call.program.planned_memory()
+        return self._bound.call.planned_memory()
 
     def refresh_weights(self) -> None:
         """Pack all weights again in the next call: after a change that torch doesn't count (by `.data`)."""
@@ -121,7 +140,47 @@ def compile(
     with COMPILE_LOCK:
         with progress.stage("torch export"):
             program = _export(module, args, kwargs, dynamic_shapes)
-        return CompiledModel(module, program, chosen, progress)
+        dims = _dims(program, dim_places(module, (args, kwargs), dynamic_shapes), args, kwargs)
+        return CompiledModel(module, program, chosen, progress, dims)
+
+
+def _dims(
+    program: torch.export.ExportedProgram,
+    places: Sequence[tuple[torch.Tensor, int, Any]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> dict[tuple[int, int], Any]:
+    """The `torch.export.Dim`s by flat input position and axis."""
+    assert program.call_spec.in_spec is not None
+    names = program.call_spec.in_spec.children()[1].context
+    leaves = pytree.tree_leaves((args, {name: kwargs[name] for name in names}))
+    positions = {id(leaf): position for position, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)}
+    return {(positions[id(tensor)], axis): dim for tensor, axis, dim in places if id(tensor) in positions}
+
+
+def _bucket_set(
+    imported: ImportedProgram,
+    dims: Mapping[tuple[int, int], Any],
+    options: CompileOptions,
+    progress: Progress,
+) -> BucketSet:
+    """The programs of the option `buckets`. Raises OptionError for a name or range that doesn't fit."""
+    signature = read_signature(imported.module.operation)
+    names = SizeNames()
+    for k, argument in enumerate(imported.arguments):
+        shape = signature.arguments[k].type.shape
+        for axis, size in enumerate(shape if argument.position is not None else ()):
+            dim = dims.get((argument.position or 0, axis))
+            if dim is not None and not hasattr(dim, "root"):
+                names.add(dim.__name__, size, signature.symbols)
+    names.add_inputs(
+        [signature.arguments[k] for k, a in enumerate(imported.arguments) if a.position is not None],
+        signature.symbols,
+    )
+    for position, size in imported.sizes:
+        names.add(f"input {position}", size, signature.symbols)
+    axes = resolve(parse_buckets(options.buckets), names, signature.symbols)
+    return BucketSet(imported.module.operation, axes, options, progress)
 
 
 def _as_module(module_or_fn: torch.nn.Module | Callable[..., Any]) -> torch.nn.Module:

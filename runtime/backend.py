@@ -15,13 +15,17 @@ import torch
 from functorch.compile import make_boxed_func
 from torch._dynamo.backends.common import aot_autograd
 
+from ..passes.schedule import read_signature
 from ..passes.torch_to_luminal.decompositions import decomposition_table
-from ..passes.torch_to_luminal.frontend import import_fx_graph
+from ..passes.torch_to_luminal.frontend import ImportedProgram, import_fx_graph
 from .aliases import ViewOutputs
 from .binding import BoundProgram
+from .bucket_set import BucketSet
+from .buckets import parse_buckets, resolve_traced
 from .environment import progress_wanted
 from .options import CompileOptions
 from .pipeline import COMPILE_LOCK, build_program
+from .program import Runnable
 from .progress import Progress
 
 
@@ -36,10 +40,11 @@ def luminal_backend(
     chosen = CompileOptions.of(options, freeze_weights=False)
 
     written: set[int] = set()
+    names = _size_names(module) if chosen.buckets else {}
 
     def compile_graph(graph: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         written.update(_written_inputs())
-        return make_boxed_func(_compile(graph, inputs, chosen))
+        return make_boxed_func(_compile(graph, inputs, chosen, names))
 
     backend = aot_autograd(
         fw_compiler=compile_graph,
@@ -97,9 +102,12 @@ def _written_inputs() -> list[int]:
 
 
 def _compile(
-    graph: torch.fx.GraphModule, inputs: Sequence[Any], options: CompileOptions
+    graph: torch.fx.GraphModule, inputs: Sequence[Any], options: CompileOptions, names: Mapping[str, str]
 ) -> Callable[..., Sequence[Any]]:
-    """A function from the graph's flat inputs (tensors, sizes) to its flat outputs."""
+    """A function from the graph's flat inputs (tensors, sizes) to its flat outputs.
+
+    `names`: torch's symbols by the names that sizes have in the option `buckets`.
+    """
     if not any(isinstance(node.meta.get("val"), torch.Tensor) for node in graph.graph.nodes):
         return graph.forward  # only sizes: nothing to compile
     progress = Progress(options.progress or progress_wanted())
@@ -107,11 +115,38 @@ def _compile(
     with COMPILE_LOCK:
         with progress.stage("import"):
             imported = import_fx_graph(graph, inputs, weights=weights)
-        compilation = build_program(imported.module.operation, options, progress)
-    assert compilation.program is not None
-    bound = BoundProgram(imported, compilation.program)
+        bound = BoundProgram(imported, _programs(imported, options, progress, names))
     views = ViewOutputs.of_graph(graph.graph)
     return lambda *arguments: views.apply(arguments, bound(arguments))
+
+
+def _programs(
+    imported: ImportedProgram, options: CompileOptions, progress: Progress, names: Mapping[str, str]
+) -> Runnable | BucketSet:
+    """One program, or one per combination of the buckets of sizes that this graph has."""
+    module = imported.module.operation
+    if options.buckets:
+        indices = {name: int(symbol.removeprefix("s")) for symbol, name in imported.names.items()}
+        known = {name: indices[symbol] for name, symbol in names.items() if symbol in indices}
+        axes = resolve_traced(parse_buckets(options.buckets), known, read_signature(module).symbols)
+        if axes:
+            return BucketSet(module, axes, options, progress)
+    compilation = build_program(module, options, progress)
+    assert compilation.program is not None
+    return compilation.program
+
+
+def _size_names(module: torch.fx.GraphModule) -> dict[str, str]:
+    """Torch's symbol for each dynamic dim of Dynamo's graph, by input and axis: `x.0`."""
+    found: dict[str, str] = {}
+    for node in module.graph.nodes:
+        value = node.meta.get("example_value") if node.op == "placeholder" else None
+        if isinstance(value, torch.Tensor):
+            name = node.name.lower().removeprefix("l_").strip("_")
+            for axis, size in enumerate(value.shape):
+                if isinstance(size, torch.SymInt) and size.node.expr.is_Symbol:
+                    found[f"{name}.{axis}"] = str(size.node.expr)
+    return found
 
 
 def _static_inputs(inputs: Sequence[Any]) -> dict[int, torch.Tensor]:

@@ -15,6 +15,7 @@ from luminal.errors import InputError
 
 from ..dialects.symbolic import Expr, as_expr, compiled
 from ..passes.torch_to_luminal.frontend import ImportedProgram, ProgramOutput
+from .bucket_set import BucketedCall, BucketSet
 from .call import ProgramCall
 from .program import Runnable
 from .symbols import Input
@@ -30,7 +31,10 @@ class BoundProgram:
     """
 
     def __init__(
-        self, imported: ImportedProgram, program: Runnable, state: dict[str, TensorSource] | None = None
+        self,
+        imported: ImportedProgram,
+        program: Runnable | BucketSet,
+        state: dict[str, TensorSource] | None = None,
     ) -> None:
         self._sizes = [position for position, _ in imported.sizes]
         scalars = [Input(f"input {position}", (expr,), scalar=True) for position, expr in imported.sizes]
@@ -44,7 +48,12 @@ class BoundProgram:
                 self._inputs.append((k, argument.position))
             else:
                 self._state.append((k, self._source(argument.target, argument.tensor, state or {})))
-        self.call = ProgramCall(program, scalars, [k for k, _ in self._state])
+        owned = [k for k, _ in self._state]
+        self.call = (
+            BucketedCall(program, scalars, owned)
+            if isinstance(program, BucketSet)
+            else ProgramCall(program, scalars, owned)
+        )
         self._count = len(imported.arguments)
         self._outputs = [self._output(output, len(imported.symbols)) for output in imported.outputs]
 

@@ -25,15 +25,7 @@ def traceable(module: torch.nn.Module, example: Arguments, dynamic_shapes: Any) 
     such as `2 * dim`, are left as they are.
     """
     args, kwargs = example
-    places: list[tuple[torch.Tensor, int, Any]] = []
-    if isinstance(dynamic_shapes, Mapping):
-        try:
-            values: Any = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-        except TypeError:
-            return example  # torch.export says what is wrong
-    else:
-        values = args
-    _collect(values, dynamic_shapes, places)
+    places = dim_places(module, example, dynamic_shapes)
     derived = {dim.root.__name__ for _, _, dim in places if hasattr(dim, "root")}
     larger: dict[int, dict[int, int]] = {}
     for tensor, axis, dim in places:
@@ -48,6 +40,22 @@ def traceable(module: torch.nn.Module, example: Arguments, dynamic_shapes: Any) 
         return leaf
 
     return pytree.tree_map(enlarge, args), pytree.tree_map(enlarge, kwargs)
+
+
+def dim_places(
+    module: torch.nn.Module, example: Arguments, dynamic_shapes: Any
+) -> list[tuple[torch.Tensor, int, Any]]:
+    """Where `dynamic_shapes` gives a `torch.export.Dim`: tensor of the example, axis, Dim."""
+    args, kwargs = example
+    places: list[tuple[torch.Tensor, int, Any]] = []
+    values: Any = args
+    if isinstance(dynamic_shapes, Mapping):
+        try:
+            values = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+        except TypeError:
+            return places  # torch.export says what is wrong
+    _collect(values, dynamic_shapes, places)
+    return places
 
 
 def _collect(value: Any, spec: Any, places: list[tuple[torch.Tensor, int, Any]]) -> None:

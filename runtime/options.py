@@ -6,7 +6,7 @@ Every field does something; every value is checked at construction.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,14 @@ class CompileOptions:
         results may differ from eager's in NaN, infinities, the sign of zero, and by more than rounding.
     cache: keep object code on disk, in `LUMINAL_CACHE_DIR`, else the user's cache directory; at most
         `LUMINAL_CACHE_BYTES` (512 MiB unless set), those used longest ago go first.
+    buckets: ranges of dynamic sizes that are compiled on their own, chosen per call: `{"seq": [(1, 1), (2,
+        512)]}`. A size is called by its `torch.export.Dim`'s name, or by input and axis, `"x.0"`, the only
+        way in `torch.compile`. A range is (low, high) or (low, high, representative): kernels are compared at
+        the representative, by default the middle, down to a multiple of 16. A range of one size is compiled
+        as a static shape. Several names: every combination, at most 64 programs.
+    new_buckets: a size in no bucket gets a new one when it first occurs: up to the next power of two, from
+        above the last, less the other buckets. At most 32 such programs are kept, those used last. False:
+        such a size is an InputError.
     progress: True shows compile stages on stderr; a function is called with each stage's name and its
         seconds, None as it begins.
     """
@@ -62,6 +70,8 @@ class CompileOptions:
     disable_rules: tuple[str, ...] = ()
     fast_math: bool = False
     cache: bool = True
+    buckets: Mapping[str, Sequence[tuple[int, ...]]] = dataclasses.field(default_factory=dict, hash=False)
+    new_buckets: bool = False
     progress: bool | ProgressCallback = False
 
     def __post_init__(self) -> None:
@@ -83,13 +93,14 @@ class CompileOptions:
             or (isinstance(budget, int | float) and not isinstance(budget, bool) and budget >= 0),
             f"search_seconds must be a non-negative number or None, not {budget!r}",
         )
-        for name in ("freeze_weights", "outline", "fast_math", "cache"):
+        for name in ("freeze_weights", "outline", "fast_math", "cache", "new_buckets"):
             _check(
                 isinstance(getattr(self, name), bool),
                 f"{name} must be True or False, not {getattr(self, name)!r}",
             )
         names = isinstance(self.disable_rules, tuple) and all(isinstance(n, str) for n in self.disable_rules)
         _check(names, f"disable_rules must be a tuple of names, not {self.disable_rules!r}")
+        _check_buckets(self.buckets, self.new_buckets)
         _check(
             isinstance(self.progress, bool) or callable(self.progress),
             f"progress must be True, False or a function, not {self.progress!r}",
@@ -116,6 +127,13 @@ class CompileOptions:
 def _check(condition: bool, message: str) -> None:
     if not condition:
         raise OptionError(message)
+
+
+def _check_buckets(buckets: object, new_buckets: bool) -> None:
+    from .buckets import parse_buckets
+
+    parse_buckets(buckets)
+    _check(bool(buckets) or not new_buckets, "new_buckets needs buckets: the sizes that are cut in ranges")
 
 
 def _is_int(value: object) -> bool:

@@ -16,6 +16,7 @@ from ..dialects.mlir import ir
 from .options import CompileOptions
 from .program import KernelCode, Program, Runnable
 from .progress import Progress
+from .static_pool import StaticPool
 
 if TYPE_CHECKING:
     from .search_timer import SearchTimer
@@ -37,6 +38,8 @@ class Compilation:
     module: ir.Operation
     options: CompileOptions
     progress: Progress
+    sizes: tuple[str, ...] = ()
+    pool: StaticPool = field(default_factory=StaticPool)
     statistics: dict[str, Any] = field(default_factory=dict)
     program: Runnable | None = None
 
@@ -75,6 +78,7 @@ def _search(compilation: Compilation) -> None:
         restarts=options.search_restarts,
         seed=options.seed,
         max_memory=options.max_memory or 0,
+        sizes=compilation.sizes,
     )
     timer = _timer(compilation)
     run_with(compilation.module, "luminal-eqsat", chosen, compilation.observe, timer=timer)
@@ -100,7 +104,7 @@ def _timer(compilation: Compilation) -> SearchTimer | None:
         return None
     from .search_timer import SearchTimer
 
-    return SearchTimer.of(options, seconds, compilation.module)
+    return SearchTimer.of(options, seconds, compilation.module, compilation.sizes)
 
 
 def _generate_code(compilation: Compilation) -> None:
@@ -122,7 +126,7 @@ def _generate_code(compilation: Compilation) -> None:
     compilation.progress.add("codegen/lower", compiled.statistics.lowering_seconds)
     compilation.progress.add("codegen/compile", compiled.statistics.compile_seconds)
     compilation.program = Program(
-        schedule, assign_storage(schedule), code, shared_team(threads), options.max_memory
+        schedule, assign_storage(schedule), code, shared_team(threads), options.max_memory, compilation.pool
     )
 
 
@@ -143,9 +147,19 @@ STAGES: dict[str, tuple[Stage, ...]] = {
 }
 
 
-def build_program(module: ir.Operation, options: CompileOptions, progress: Progress) -> Compilation:
-    """Compile the L1 `module` (changed in place); the result's `program` is ready to run."""
-    compilation = Compilation(module, options, progress)
+def build_program(
+    module: ir.Operation,
+    options: CompileOptions,
+    progress: Progress,
+    sizes: tuple[str, ...] = (),
+    pool: StaticPool | None = None,
+) -> Compilation:
+    """Compile the L1 `module` (changed in place); the result's `program` is ready to run.
+
+    `sizes` (`s0=512`): the sizes of some symbols at which kernels are compared. `pool`: where programs of
+    one model share packed weights.
+    """
+    compilation = Compilation(module, options, progress, sizes, pool or StaticPool())
     for stage in STAGES[options.target]:
         with progress.stage(stage.name):
             stage.run(compilation)

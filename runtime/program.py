@@ -10,10 +10,10 @@ caller's (see call.py).
 from __future__ import annotations
 
 import ctypes
-import threading
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..passes.plan_memory import Layout, Storage
 from ..passes.schedule import Schedule, Signature, Value
 from .arena import ArenaPlan, ArenaPlanner, aligned
 from .native.team import LAUNCH, NO_BARRIER, SERIAL, Team
+from .static_pool import StaticPool
 
 
 class Runnable(Protocol):
@@ -111,6 +112,11 @@ class _LaunchTable:
         return flags
 
 
+def _rounded(size: int) -> int:
+    """Bytes of a block of static memory: whole cache lines."""
+    return -(-size // 64) * 64
+
+
 def _overlap(left: list[tuple[str, int, int]], right: list[tuple[str, int, int]]) -> bool:
     return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in left for b in right)
 
@@ -150,7 +156,7 @@ class _Static:
     """What the weights with `key` (addresses and versions) determine, computed once."""
 
     key: tuple[int, ...]
-    memory: np.ndarray
+    blocks: list[np.ndarray]
     addresses: np.ndarray
 
 
@@ -164,6 +170,7 @@ class Program:
         code: Sequence[KernelCode],
         team: Team,
         max_memory: int | None = None,
+        pool: StaticPool | None = None,
     ) -> None:
         self.signature = schedule.signature
         self.schedule = schedule
@@ -182,7 +189,9 @@ class Program:
             {home.index for home in self._static_table.homes if home.space == "argument"}
         )
         self._static: _Static | None = None
-        self._static_lock = threading.Lock()
+        self._pool = pool or StaticPool()
+        self._code = list(code)
+        self._recipes = self._static_recipes()
         self._frames: list[_Frame] = []
 
     def run(
@@ -215,7 +224,7 @@ class Program:
 
     def planned_memory(self) -> tuple[int, int]:
         """Bytes of the arena for the largest call so far, and of what is computed once from the weights."""
-        return self._planner.largest, sum(-(-size // 64) * 64 for size in self.layout.static_blocks)
+        return self._planner.largest, sum(map(_rounded, self.layout.static_blocks))
 
     def _prepare(
         self,
@@ -245,21 +254,63 @@ class Program:
         static = self._static
         if static is not None and static.key == key:
             return static
-        with self._static_lock:
+        with self._pool.lock:
             if self._static is None or self._static.key != key:
-                self._static = self._compute_static(key, arguments, scratch)
+                self._static = self._compute_static(key, arguments, versions, scratch)
             return self._static
 
-    def _compute_static(self, key: tuple[int, ...], arguments: np.ndarray, scratch: int) -> _Static:
-        sizes = [-(-size // 64) * 64 for size in self.layout.static_blocks]
+    def _static_recipes(self) -> list[tuple[Any, frozenset[int]]]:
+        """For each static block what computes it (kernels are told apart by their code), and from which
+        arguments.
+        """
+        found: list[tuple[Any, frozenset[int]]] = []
+        for reads, function in zip(
+            (reads for reads, _ in self._static_table.accesses), self._static_table.functions, strict=True
+        ):
+            recipe: list[Any] = [function]
+            used: frozenset[int] = frozenset()
+            for home in reads:
+                if home.space == "argument":
+                    recipe.append(home.index)
+                    used |= {home.index}
+                else:
+                    recipe.append(found[home.index][0])
+                    used |= found[home.index][1]
+            found.append((tuple(recipe), used))
+        return found
+
+    def static_recipes(self) -> dict[Any, int]:
+        """Bytes of what is computed once from the weights, by what it is."""
+        sizes = self.layout.static_blocks
+        return {recipe: _rounded(size) for (recipe, _), size in zip(self._recipes, sizes, strict=True)}
+
+    def _compute_static(
+        self, key: tuple[int, ...], arguments: np.ndarray, versions: Sequence[int], scratch: int
+    ) -> _Static:
+        """Computes what no other program of the pool has."""
+        state = dict(zip(self.static_arguments, versions[1:], strict=False))
+        keys = [
+            (recipe, *versions[:1], *((k, int(arguments[k]), state.get(k, 0)) for k in sorted(used)))
+            for recipe, used in self._recipes
+        ]
+        found = [self._pool.find(block) for block in keys]
+        missing = [k for k, block in enumerate(found) if block is None]
+        sizes = [_rounded(self.layout.static_blocks[k]) for k in missing]
         memory = aligned(sum(sizes))
-        addresses = np.array([memory.ctypes.data + sum(sizes[:k]) for k in range(len(sizes))], np.uint64)
-        frame = _Frame(self._static_table, len(self.schedule.symbols))
+        for k, end, size in zip(missing, itertools.accumulate(sizes), sizes, strict=True):
+            found[k] = memory[end - size : end]
+        blocks = [block for block in found if block is not None]
+        addresses = np.array([block.ctypes.data for block in blocks], np.uint64)
+        steps = [self.layout.static_steps[k] for k in missing]
+        table = _LaunchTable(self.schedule, self.layout, self._code, steps)
+        frame = _Frame(table, len(self.schedule.symbols))
         frame.point("argument", arguments)
         frame.point("static", addresses)
         if len(frame.launches):
             self._team.run(frame.launches, scratch=scratch)
-        return _Static(key, memory, addresses)
+        for k in missing:
+            self._pool.add(keys[k], blocks[k])
+        return _Static(key, blocks, addresses)
 
     def _copy(
         self, frame: _Frame, arguments: np.ndarray, results: np.ndarray, symbols: tuple[int, ...]

@@ -27,15 +27,19 @@ class SearchTimer:
         self._sizes = tuple(sizes)
 
     @classmethod
-    def of(cls, options: CompileOptions, seconds: float, module: ir.Operation) -> SearchTimer:
-        """The timer of one compilation of `module`, with a budget of `seconds`."""
+    def of(
+        cls, options: CompileOptions, seconds: float, module: ir.Operation, sizes: Sequence[str] = ()
+    ) -> SearchTimer:
+        """The timer of one compilation of `module`, with a budget of `seconds`; `sizes` (`s0=512`) are those
+        of some symbols.
+        """
         from .environment import default_threads
         from .native.team import shared_team
 
         team = shared_team(options.threads or default_threads())
         budget = Budget(seconds, options.search_candidates)
         measurer = Measurer(TuningDatabase.open(None), team, budget, options.cache, None)
-        return cls(measurer, _sizes(module))
+        return cls(measurer, _sizes(module, sizes))
 
     @cached_property
     def machine(self) -> Machine:
@@ -80,11 +84,11 @@ def _sum(times: list[float | None]) -> float | None:
     return sum(known) if len(known) == len(times) else None
 
 
-def _sizes(module: ir.Operation) -> list[int]:
+def _sizes(module: ir.Operation, sizes: Sequence[str]) -> list[int]:
     """A size for each of the module's symbols."""
     for func in (o.operation for o in module.regions[0].blocks[0].operations):
         if func.name == "func.func":
             symbols = symbols_of(func)
             with symbols_in_scope([s.sym for s in symbols]):
-                return list(representative_sizes(symbols).values())
+                return list(representative_sizes(symbols, sizes).values())
     return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +92,7 @@ class FunctionSearch:
         return symbols_in_scope([s.sym for s in self.symbols])
 
     def _analysis(self, extra: Callable[[], float] = float) -> Analysis:
-        return analyse(self.graph, self.table, representative_sizes(self.symbols), extra)
+        return analyse(self.graph, self.table, representative_sizes(self.symbols, self.options.sizes), extra)
 
     def choose(self, weight: float) -> tuple[Choice, list[dict[str, Any]]]:
         """The best kernels where a stored byte costs `weight` seconds, and what else was measured."""
@@ -234,15 +234,30 @@ REPRESENTATIVE = 64
 """The size of a symbol at which kernels are compared, moved into the symbol's range."""
 
 
-def representative_sizes(symbols: list[SymbolInfo]) -> dict[Atom, int]:
-    """A size for each symbol at which kernels are compared."""
+def representative_sizes(symbols: list[SymbolInfo], sizes: Sequence[str] = ()) -> dict[Atom, int]:
+    """A size for each symbol at which kernels are compared; `sizes` (`s0=512`) says it for some."""
     values: dict[Atom, int] = {}
+    given = _read_sizes(symbols, sizes)
     for symbol in symbols:
         rule = rule_of(symbol, symbols)
         most = REPRESENTATIVE if symbol.maximum is None else min(REPRESENTATIVE, symbol.maximum)
-        size = max(symbol.minimum, most)
+        size = given.get(symbol.name, max(symbol.minimum, most))
         values[symbol.sym] = size if rule is None else rule.evaluate(values)
     return values
+
+
+def _read_sizes(symbols: list[SymbolInfo], sizes: Sequence[str]) -> dict[str, int]:
+    """`("s0=512",)` by name. Raises PassError for an unknown symbol, or a size out of its range."""
+    known = {symbol.name: symbol for symbol in symbols}
+    given: dict[str, int] = {}
+    for text in sizes:
+        name, _, number = text.partition("=")
+        if name not in known or not number.isdecimal():
+            raise PassError(f"sizes: expected {', '.join(known) or 'no symbol'} with a size, got '{text}'")
+        symbol, given[name] = known[name], int(number)
+        if given[name] < symbol.minimum or (symbol.maximum is not None and given[name] > symbol.maximum):
+            raise PassError(f"sizes: {text} is not in the range [{symbol.minimum}, {symbol.maximum}]")
+    return given
 
 
 def _has_primitives(func: ir.Operation) -> bool:
