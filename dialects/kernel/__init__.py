@@ -41,6 +41,7 @@ from .structured import (
     accumulator_dtype,
     contract_groups,
     extents_of,
+    merged_dims,
     packed_shape,
 )
 
@@ -75,6 +76,7 @@ __all__ = [
     "load",
     "local",
     "map_attr",
+    "merged_dims",
     "packed_shape",
     "read_schedule",
     "reduce",

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..definition import mixed_trailing_operands, trailing_operands
 from ..mlir import ext, ir
-from ..symbolic import Expr, IndexMap, product
+from ..symbolic import ONE, ZERO, DimVar, Expr, IndexMap, product
 from ..types import DTYPES, HALVES, dims_of, dtype_of
 from ..verify import (
     require,
@@ -234,17 +234,44 @@ def _verify_contract(op: ir.OpView) -> None:
 
 
 def require_permutation(op: ir.OpView, domain: Sequence[Expr], kept: Sequence[int]) -> None:
-    """`out_map` must permute the dims `kept` of the domain to the result's dims."""
+    """`out_map` must permute the dims `kept` of the domain to the result's dims, or merge some of them; dims
+    of extent 1 may be left out, and put in.
+    """
     dims = require_tensor(op.results[0].type, "result")
     require_map(op.out_map, len(domain), len(dims), "out_map")
     results = IndexMap.from_attr(op.out_map, domain).results
     variables = IndexMap.identity(domain).dims
-    wanted = {variables[position] for position in kept}
+    parts = [merged_dims(result, variables) for result in results]
+    found = [position for part in parts for position in part or ()]
+    missing = set(kept).difference(found)
     require(
-        len(results) == len(wanted) and set(results) == wanted, "out_map must permute the batch, m and n dims"
+        None not in parts
+        and len(set(found)) == len(found)
+        and set(found) <= set(kept)
+        and all(domain[position] is ONE for position in missing),
+        "out_map must permute the batch, m and n dims, or merge some of them row-major",
     )
-    extents = tuple(domain[variables.index(result)] for result in results)
+    extents = tuple(product([domain[position] for position in part or ()]) for part in parts)
     require(extents == dims, "result dims do not match out_map")
+
+
+def merged_dims(result: Expr, variables: Sequence[DimVar]) -> list[int] | None:
+    """The positions of the variables, outermost first, that are merged row-major to one coordinate `result`;
+    None if it is anything else.
+    """
+    used = [position for position, variable in enumerate(variables) if variable in result.atoms()]
+    merged: list[int] = []
+    stride, total = ONE, ZERO
+    while used:
+        inner = next((p for p in used if result.coefficient(variables[p]) is stride), None)
+        extent = None if inner is None else variables[inner].extent
+        if inner is None or extent is None:
+            return None
+        total = total + variables[inner] * stride
+        stride = stride * extent
+        merged.insert(0, inner)
+        used.remove(inner)
+    return merged if total is result else None
 
 
 @mixed_trailing_operands

@@ -15,7 +15,7 @@ from ...dialects.types import BYTES
 from .analysis import SCALAR_WORK
 from .body import Value, Var
 from .egraph import FrozenGraph
-from .index_table import Dims, sizes
+from .index_table import Contraction, Dims, sizes
 from .kernels import AttentionKernel, ContractKernel, Kernel, ScatterKernel, loop_vars
 
 
@@ -40,12 +40,36 @@ def kernel_seconds(kernel: Kernel, graph: FrozenGraph, symbols: dict[Atom, int],
     rate = machine.cache if moved < machine.cache_bytes else machine.memory
     work = _work(kernel, symbols, machine) / machine.work
     if isinstance(kernel, ContractKernel):
-        assert kernel.contraction is not None
-        products = sizes(kernel.contraction.result, symbols) * sizes(kernel.contraction.summed, symbols)
-        work += products / machine.matmul * (1.0 if kernel.packed else 1.6)
+        work += _contract_seconds(kernel, symbols, machine)
     if isinstance(kernel, AttentionKernel):
         work += _attention_products(kernel, symbols) / machine.matmul
     return machine.launch + max(moved / rate, work) + 0.1 * min(moved / rate, work)
+
+
+COPIED_LINE, COPIED_WINDOW = 1.5, 12.0
+"""Vector additions that it costs to copy an element of an operand into the order of the tiles: out of lines,
+or one by one out of windows (several dims of rows or columns with several summed ones).
+"""
+
+
+def _contract_seconds(kernel: ContractKernel, symbols: dict[Atom, int], machine: Machine) -> float:
+    """Multiply-adds, and copies of operands that are not read in place: each element of one serves as many
+    products as the other has rows or columns, which is few where the product is no matrix product.
+    """
+    c = kernel.contraction
+    assert c is not None
+    products = 1.0 * sizes(c.result, symbols) * sizes(c.summed, symbols)
+    if kernel.packed:
+        return products / machine.matmul
+    rows, columns = (sizes(tuple(c.result[i] for i in axes), symbols) for axes in (c.rows, c.columns))
+    copies = _copied(c, c.columns) * products / max(rows, 1) + _copied(c, c.rows) * products / max(columns, 1)
+    return products / machine.matmul * 1.6 + copies / machine.work
+
+
+def _copied(c: Contraction, axes: tuple[int, ...]) -> float:
+    across = sum(c.result[i] is not const(1) for i in axes)
+    along = sum(extent is not const(1) for extent in c.summed)
+    return COPIED_WINDOW if across > 1 and along > 1 else COPIED_LINE
 
 
 def _attention_products(kernel: AttentionKernel, symbols: dict[Atom, int]) -> float:

@@ -112,8 +112,9 @@ class KernelWriter:
         axes = dims_for(kernel.domain)
         indices = {}
         for p, i in enumerate(order):
-            var = axes[kernel.out[i]]
-            if isinstance(var, DimVar):
+            if kernel.out[i] >= 0:
+                var = axes[kernel.out[i]]
+                assert isinstance(var, DimVar)
                 indices[var] = arguments[len(values) + p]
         emitter = BodyEmitter(kernel.evaluator.bodies, block, sources, indices)
         emitter.preset(accumulator, arguments[-1])
@@ -135,7 +136,7 @@ class KernelWriter:
         if stream.attrs[4]:
             attributes["zero_empty_rows"] = ir.UnitAttr.get()
         axes = dims_for(kernel.domain)
-        own = [axes[kernel.out[i]] for i in order]
+        own = [axes[kernel.out[i]] if kernel.out[i] >= 0 else const(0) for i in order]
         firsts = [kernel.values_tensor]
         if product is not None:
             firsts += [product.query, product.key]
@@ -187,10 +188,13 @@ class KernelWriter:
         self, kernel: ContractKernel | AttentionKernel, position: dict[int, int], domain: Dims
     ) -> ir.Attribute:
         variables = IndexMap(domain, ()).dims
-        results: list[Expr] = [const(0)] * len(kernel.domain)
+        axes = dims_for(kernel.domain)
+        swap: dict[Atom, Expr] = {}
         for i, axis in enumerate(kernel.out):
-            results[axis] = variables[position[i]]
-        return IndexMap(domain, tuple(results)).to_attr()
+            variable = axes[axis]
+            if axis >= 0 and isinstance(variable, DimVar):
+                swap[variable] = variables[position[i]]
+        return IndexMap(domain, tuple(c.substitute(swap) for c in kernel.result)).to_attr()
 
     def _scatter(self, kernel: ScatterKernel, operands: dict[int, ir.Value]) -> ir.Value:
         attributes = {"domain": shape_attr(kernel.domain), "mode": ir.StringAttr.get(kernel.mode)}

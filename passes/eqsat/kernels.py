@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ...dialects.symbolic import DimVar, Expr, const
+from ...dialects.symbolic import Atom, DimVar, Expr, FloorDiv, Mod, const
 from .body import MAX_VALUES, Evaluator, Value, Var, variables
 from .egraph import Node
 from .index_table import Contraction, Dims, dims_for, extents_of
@@ -61,13 +61,16 @@ class RegionKernel(Kernel):
 
 @dataclass
 class ContractKernel(Kernel):
-    """`root` is the epilogue around one `contract` value; out[i] is the result axis of contraction dim i."""
+    """`root` is the epilogue around one `contract` value; out[i] is the domain's axis of contraction dim i,
+    -1 where its extent is 1; `result` are the tensor's coordinates over the domain's variables.
+    """
 
     contraction: Contraction | None = None
     lhs: int = -1
     rhs: int = -1
     packed: bool = False
     out: tuple[int, ...] = ()
+    result: Dims = ()
     schedule: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -84,6 +87,7 @@ class AttentionKernel(Kernel):
     stream: Value | None = None
     values_tensor: int = -1
     out: tuple[int, ...] = ()
+    result: Dims = ()
     product: Product | None = None
 
     @property
@@ -110,20 +114,68 @@ def build(evaluator: Evaluator, tensor: int, node: Node) -> Kernel | None:
     arithmetic than an epilogue).
     """
     if node.op == "Region":
-        domain = evaluator.graph.types[tensor].dims
-        root = evaluator.at(node.args[1], dims_for(domain))
-        return _with_contraction(evaluator, tensor, domain, root)
+        domain, coords = _domain(evaluator, node.args[1], evaluator.graph.types[tensor].dims)
+        root = evaluator.at(node.args[1], coords)
+        return _with_contraction(evaluator, tensor, domain, coords, root)
     if node.op == "Panel":
         return _panel(evaluator, tensor, node)
     return _scatter(evaluator, tensor, node)
 
 
-def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Value) -> Kernel | None:
+MOST_SPLITS = 4
+"""Dims of a result that may be cut in two for a contraction behind a reshape."""
+
+
+def _domain(evaluator: Evaluator, cls: int, dims: Dims) -> tuple[Dims, Dims]:
+    """The domain of a tensor's kernel, and the tensor's coordinates over the domain's variables.
+
+    They are the tensor's own, unless a contraction is read through a reshape that merges its dims (heads,
+    groups of channels): then these are dims of the domain, and the result's coordinate is put together.
+    """
+    domain, coords = dims, dims_for(dims)
+    for _ in range(MOST_SPLITS):
+        loops = [v for v in walk(evaluator.at(cls, coords)) if v.op in ("contract", "stream")]
+        outer = next((v.attrs[3] for v in loops if v.op == "stream"), None)
+        if outer is None:
+            outer = loops[0].attrs[4] if loops else ()
+        cut = _cut(outer, domain)
+        if cut is None:
+            break
+        axis, size = cut
+        old = dims_for(domain)
+        domain = (*domain[:axis], domain[axis] // size, const(size), *domain[axis + 1 :])
+        new = dims_for(domain)
+        swap: dict[Atom, Expr] = {
+            v: new[i] if i < axis else new[i + 1] for i, v in enumerate(old) if isinstance(v, DimVar)
+        }
+        whole = old[axis]
+        assert isinstance(whole, DimVar)
+        swap[whole] = new[axis] * size + new[axis + 1]
+        coords = tuple(c.substitute(swap) for c in coords)
+    return domain, coords
+
+
+def _cut(coords: Dims, domain: Dims) -> tuple[int, int] | None:
+    """An axis of the domain that coordinates read by quotient and remainder, and the size of its parts."""
+    axes = {v: i for i, v in enumerate(dims_for(domain)) if isinstance(v, DimVar)}
+    for coord in coords:
+        for monomial, _ in coord.terms:
+            for atom in monomial:
+                if isinstance(atom, FloorDiv | Mod):
+                    whole, size = atom.arguments
+                    if whole in axes and size.is_const and (domain[axes[whole]] % size) is const(0):
+                        return axes[whole], size.value
+    return None
+
+
+def _with_contraction(
+    evaluator: Evaluator, tensor: int, domain: Dims, result: Dims, root: Value
+) -> Kernel | None:
     values = walk(root)
     contracts = [v for v in values if v.op == "contract"]
     streams = [v for v in values if v.op == "stream"]
     if streams:
-        return _attention(evaluator, tensor, domain, root, streams, contracts)
+        return _attention(evaluator, tensor, domain, result, root, streams, contracts)
     if not contracts:
         evaluator.bodies.limit = 4 * MAX_VALUES  # what rewriting adds, not what the kernel holds
         root = keep_rows(evaluator.bodies, root, tuple(variables(dims_for(domain))))
@@ -147,6 +199,7 @@ def _with_contraction(evaluator: Evaluator, tensor: int, domain: Dims, root: Val
         rhs=rhs,
         packed=packed,
         out=out,
+        result=result,
         schedule=evaluator.table.get_schedule(schedule[0]) if schedule else {},
     )
 
@@ -155,6 +208,7 @@ def _attention(
     evaluator: Evaluator,
     tensor: int,
     domain: Dims,
+    result: Dims,
     root: Value,
     streams: list[Value],
     contracts: list[Value],
@@ -171,12 +225,12 @@ def _attention(
     if out is None:
         return None
     axes = dims_for(domain)
-    columns = {axes[out[i]] for i in contraction.columns}
+    columns = {axes[out[i]] for i in contraction.columns if out[i] >= 0}
     if columns & streams[0].args[0].deps:
         return None
     product = None
     if contracts:
-        rows = {axes[out[i]] for i in contraction.rows}
+        rows = {axes[out[i]] for i in contraction.rows if out[i] >= 0}
         product = _product(evaluator, contracts[0], rows, set(loop))
         if product is None:
             return None
@@ -191,6 +245,7 @@ def _attention(
         stream=streams[0],
         values_tensor=tensor_of_values,
         out=out,
+        result=result,
         product=product,
     )
 
@@ -214,10 +269,10 @@ def _product(evaluator: Evaluator, value: Value, rows: set[Expr], keys: set[Var]
 
 
 def _permutation(coords: Dims, result: Dims, domain: Dims) -> tuple[int, ...] | None:
-    """Result axis of each contraction dim, when the coordinates are a permutation of the domain (axes of
-    extent 1 fill up).
+    """Domain axis of each contraction dim, -1 for dims of extent 1, when the coordinates are a permutation of
+    the domain's other axes.
     """
-    out, free = [], [i for i, e in enumerate(domain) if e is const(1)]
+    out = []
     axes = {v: i for i, v in enumerate(dims_for(domain)) if isinstance(v, DimVar)}
     for coord, extent in zip(coords, result, strict=True):
         if extent is const(1):
@@ -226,11 +281,7 @@ def _permutation(coords: Dims, result: Dims, domain: Dims) -> tuple[int, ...] | 
             out.append(axes.pop(coord))
         else:
             return None
-    if axes:
-        return None
-    if len(free) != out.count(-1):
-        return None
-    return tuple(free.pop(0) if o == -1 else o for o in out)
+    return None if axes else tuple(out)
 
 
 def _panel(evaluator: Evaluator, tensor: int, node: Node) -> Kernel:

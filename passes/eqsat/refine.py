@@ -26,6 +26,8 @@ SLACK = 1.0
 """A move is worth measuring if the estimate says that it adds at most this part of what it replaces."""
 
 MOST_ROUNDS = 6
+RACES = 2
+"""Times that the refined program and the estimate's are timed in turns at the end."""
 
 
 class KernelTimer(Protocol):
@@ -87,21 +89,41 @@ class Refiner(Extractor):
 
     def refine(self) -> Choice:
         """Improve the present choice until no measured move does."""
-        self._measure({id(k): (k, None) for k in self.kernels().values()}.values())
-        for _ in range(MOST_ROUNDS):
-            moves = self._plausible()
-            kernels: dict[int, tuple[Kernel, float | None]] = {}
-            for move in moves:
-                with self.trial():
-                    limit = self._replaced(move)
-                    for kernel in self.kernels().values():
-                        before = kernels.get(id(kernel), (kernel, 0.0))[1]
-                        kernels[id(kernel)] = (kernel, max(before or 0.0, limit))
-                    raise Undone
-            self._measure(kernels.values())
-            if not self._make(moves):
-                break
+        before = self.kernels()
+        self._measure({id(k): (k, None) for k in before.values()}.values())
+        with self.trial():
+            for _ in range(MOST_ROUNDS):
+                if not self._round():
+                    break
+            if not self._wins(before):
+                raise Undone
         return self.choice()
+
+    def _round(self) -> bool:
+        """Measure what the plausible moves need, and make those that pay; whether there were any."""
+        moves = self._plausible()
+        kernels: dict[int, tuple[Kernel, float | None]] = {}
+        for move in moves:
+            with self.trial():
+                limit = self._replaced(move)
+                for kernel in self.kernels().values():
+                    before = kernels.get(id(kernel), (kernel, 0.0))[1]
+                    kernels[id(kernel)] = (kernel, max(before or 0.0, limit))
+                raise Undone
+        self._measure(kernels.values())
+        return self._make(moves)
+
+    def _wins(self, before: dict[int, Kernel]) -> bool:
+        """Race the program against the one of the estimate: what differs is timed once more, in turns."""
+        after = self.kernels()
+        old = [k for t, k in before.items() if after.get(t) is not k]
+        new = [k for t, k in after.items() if before.get(t) is not k]
+        for _ in range(RACES):
+            if not (old and new):
+                break
+            self._confirm(old)
+            self._confirm(new)
+        return sum(map(self._cost_of, new)) <= sum(map(self._cost_of, old)) * (1 - LEAST_GAIN)
 
     def _replaced(self, move: Move) -> float:
         """Apply the move; returns the seconds of the kernels that it replaces."""

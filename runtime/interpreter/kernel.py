@@ -15,7 +15,7 @@ import numpy as np
 from ...dialects import kernel as K
 from ...dialects.mlir import ir
 from ...dialects.symbolic import Expr, IndexMap
-from ...dialects.types import FLOATS, dtype_of
+from ...dialects.types import FLOATS, dims_of, dtype_of
 from ...errors import RuntimeFailure
 from .functions import Frame, Handler, evaluate_map, run_entry
 from .values import COMPUTE_DTYPES, apply, convert, reduce_axes, round_to, scatter_into
@@ -222,7 +222,7 @@ def _contract(frame: Frame, op: ir.OpView) -> list[np.ndarray]:
     accumulator = round_to(sums, K.accumulator_dtype(dtype)) if dtype in FLOATS else sums
     body = Body(frame, tuple(shape[d] for d in kept))
     (value,) = body.run(op.regions[0].blocks[0], tensors, [accumulator])
-    return [_permuted(op, domain, np.broadcast_to(value, body.shape), kept)]
+    return [_permuted(frame, op, domain, np.broadcast_to(value, body.shape), kept)]
 
 
 def _attention(frame: Frame, op: ir.OpView) -> list[np.ndarray]:
@@ -253,7 +253,7 @@ def _attention(frame: Frame, op: ir.OpView) -> list[np.ndarray]:
         attended = np.where(empty, 0.0, attended)
     body = Body(frame, attended.shape)
     (value,) = body.run(op.regions[1].blocks[0], tensors, [round_to(attended, dtype)])
-    return [_permuted(op, domain, np.broadcast_to(value, body.shape), [*batch, *m, *n])]
+    return [_permuted(frame, op, domain, np.broadcast_to(value, body.shape), [*batch, *m, *n])]
 
 
 def _products(
@@ -279,11 +279,16 @@ def _products(
     return round_to(sums, K.accumulator_dtype(dtype)) if dtype in FLOATS else sums
 
 
-def _permuted(op: ir.OpView, domain: tuple[Expr, ...], result: np.ndarray, kept: list[int]) -> np.ndarray:
+def _permuted(
+    frame: Frame, op: ir.OpView, domain: tuple[Expr, ...], result: np.ndarray, kept: list[int]
+) -> np.ndarray:
     """A result over the domain dims `kept`, in the order that out_map asks for."""
     variables = IndexMap.identity(domain).dims
-    out_dims = [variables.index(r) for r in IndexMap.from_attr(op.out_map, domain).results]
-    return np.ascontiguousarray(np.transpose(result, [kept.index(d) for d in out_dims]))
+    parts = [K.merged_dims(r, variables) or [] for r in IndexMap.from_attr(op.out_map, domain).results]
+    order = [kept.index(d) for part in parts for d in part]
+    ones = [axis for axis in range(len(kept)) if axis not in order]
+    ordered = np.transpose(result, [*order, *ones])
+    return np.ascontiguousarray(ordered).reshape(frame.shape(dims_of(op.results[0].type)))
 
 
 def _read_side(
