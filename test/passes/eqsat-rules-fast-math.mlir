@@ -173,60 +173,6 @@ func.func @sqrt_squared(%arg0: tensor<64xf32>) -> tensor<64xf32> {
   return %1 : tensor<64xf32>
 }
 
-// RULE: fast-factor-sum
-// a b + a c = a (b + c), but the sum may overflow, and rounds elsewhere.
-// CHECK-LABEL: func.func @factor_sum(
-// CHECK-SAME: "fast-factor-sum"
-// CHECK: "kernel.add"
-// CHECK-NOT: "kernel.add"
-// CHECK: "kernel.mul"
-// CHECK-NOT: "kernel.mul"
-// CHECK: return
-func.func @factor_sum(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>, %arg2: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = "luminal.mul"(%arg0, %arg1) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %1 = "luminal.mul"(%arg0, %arg2) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %2 = "luminal.add"(%0, %1) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  return %2 : tensor<64xf32>
-}
-
-// RULE: fast-factor-difference
-// a b - a c = a (b - c), but the difference rounds elsewhere.
-// CHECK-LABEL: func.func @factor_difference(
-// CHECK-SAME: "fast-factor-difference"
-// CHECK: "kernel.sub"
-// CHECK: "kernel.mul"
-// CHECK-NOT: "kernel.mul"
-// CHECK: return
-func.func @factor_difference(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>, %arg2: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = "luminal.mul"(%arg0, %arg1) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %1 = "luminal.mul"(%arg0, %arg2) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %2 = "luminal.constant"() {value = dense<-1.0> : tensor<f32>} : () -> tensor<f32>
-  %3 = "luminal.view"(%2) {map = affine_map<(d0) -> ()>} : (tensor<f32>) -> tensor<64xf32>
-  %4 = "luminal.mul"(%1, %3) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %5 = "luminal.add"(%0, %4) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  return %5 : tensor<64xf32>
-}
-
-// RULE: fast-exp-product
-// e^a e^b = e^(a + b), but one factor may overflow where the product does not.
-// CHECK-LABEL: func.func @exp_product(
-// CHECK-SAME: "fast-exp-product"
-// CHECK: "kernel.exp"
-// CHECK-NOT: "kernel.exp"
-// CHECK: return
-func.func @exp_product(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = "luminal.constant"() {value = dense<1.442695> : tensor<f32>} : () -> tensor<f32>
-  %1 = "luminal.view"(%0) {map = affine_map<(d0) -> ()>} : (tensor<f32>) -> tensor<64xf32>
-  %2 = "luminal.mul"(%arg0, %1) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %3 = "luminal.exp2"(%2) : (tensor<64xf32>) -> tensor<64xf32>
-  %4 = "luminal.constant"() {value = dense<1.442695> : tensor<f32>} : () -> tensor<f32>
-  %5 = "luminal.view"(%4) {map = affine_map<(d0) -> ()>} : (tensor<f32>) -> tensor<64xf32>
-  %6 = "luminal.mul"(%arg1, %5) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %7 = "luminal.exp2"(%6) : (tensor<64xf32>) -> tensor<64xf32>
-  %8 = "luminal.mul"(%3, %7) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  return %8 : tensor<64xf32>
-}
-
 // RULE: fast-div-constant
 // RULE: want-reciprocal
 // x / 3 = x * (1 / 3), but 1 / 3 is rounded.
