@@ -24,6 +24,9 @@ from .windows import Window, pad_windows, padded_positions, per_axis, regular_wi
 
 ONE = expr(1)
 
+_GROUPS = 1
+"""Which axis of the product are the groups."""
+
 
 @dataclass(frozen=True)
 class Axes:
@@ -35,8 +38,12 @@ class Axes:
     first_reduced: int
 
     def keep(self, axis: int) -> bool:
-        """Whether an axis takes part: unit axes don't, but one summed axis always stays."""
-        return self.sizes[axis] is not ONE or axis == self.first_reduced and self._all_reduced_are_one()
+        """Whether an axis takes part: unit axes don't, but those of the result do (it is not reshaped then),
+        and one summed axis always stays.
+        """
+        if axis == self.first_reduced and self._all_reduced_are_one():
+            return True
+        return self.sizes[axis] is not ONE or (axis != _GROUPS and axis < self.first_reduced)
 
     def _all_reduced_are_one(self) -> bool:
         return all(size is ONE for size in self.sizes[self.first_reduced :])

@@ -5,10 +5,10 @@
 // CHECK-SAME: (%[[X:.*]]: tensor<1x3x8x8xf32>, %[[W:.*]]: tensor<4x3x3x3xf32>
 // CHECK: %[[P:.*]] = "luminal.scatter"(%{{.*}}, %[[X]]) {{.*}}mode = "set"
 // CHECK-SAME: -> tensor<1x3x10x10xf32>
-// CHECK: %[[U:.*]] = "luminal.view"(%[[P]]) {{.*}}-> tensor<4x4x4x3x3x3xf32>
-// CHECK: %[[V:.*]] = "luminal.view"(%[[W]]) {{.*}}-> tensor<4x4x4x3x3x3xf32>
+// CHECK: %[[U:.*]] = "luminal.view"(%[[P]]) {{.*}}-> tensor<1x4x4x4x3x3x3xf32>
+// CHECK: %[[V:.*]] = "luminal.view"(%[[W]]) {{.*}}-> tensor<1x4x4x4x3x3x3xf32>
 // CHECK: %[[M:.*]] = "luminal.mul"(%[[U]], %[[V]])
-// CHECK: "luminal.sum_reduce"(%[[M]]) {{.*}}axes = array<i64: 3, 4, 5>
+// CHECK: "luminal.sum_reduce"(%[[M]]) {{.*}}axes = array<i64: 4, 5, 6>
 func.func @padded(%x: !torch.vtensor<[1,3,8,8],f32>, %w: !torch.vtensor<[4,3,3,3],f32>) -> !torch.vtensor<[1,4,4,4],f32> {
   %none = torch.constant.none
   %false = torch.constant.bool false
