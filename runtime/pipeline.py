@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 COMPILE_LOCK = threading.RLock()
 
-PANEL_WIDTH = 32
-"""Columns of a packed weight panel: what the CPU's matrix kernels are blocked for, with 256 or 512 bit
-vectors.
-"""
-
 
 @dataclass
 class Compilation:
@@ -66,6 +61,7 @@ def _outline(compilation: Compilation) -> None:
 
 
 def _search(compilation: Compilation) -> None:
+    from ..lowering.cpu.target import host_target
     from ..passes.luminal_eqsat import LuminalEqsatOptions
     from ..passes.pipeline import run_with
 
@@ -73,7 +69,7 @@ def _search(compilation: Compilation) -> None:
     chosen = LuminalEqsatOptions(
         disable=options.disable_rules,
         fast_math=options.fast_math,
-        panel_width=PANEL_WIDTH,
+        panel_width=host_target().panel_width,
         sweeps=options.search_sweeps,
         restarts=options.search_restarts,
         seed=options.seed,

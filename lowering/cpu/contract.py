@@ -296,9 +296,9 @@ class _Emitter:
         cases: list[tuple[int, list[str]]] = []
         for height in _heights(spec, plan):
             case = tile.child()
-            shape = replace(
-                plan.tile, rows=height, unroll=plan.tile.unroll if height == plan.tile.rows else 1
-            )
+            shape = replace(plan.tile, rows=height)
+            if height != plan.tile.rows:
+                shape = replace(shape, unroll=shape.chains)
             if plan.dot:
                 emit_dot_tile(case, rows, columns, shape, spec.depth.size, where.width, sums)
             else:

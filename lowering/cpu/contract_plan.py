@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ...dialects.kernel import ContractSchedule
 from ...dialects.symbolic import ONE, ZERO, DimVar, Expr, as_expr, product
 from .contract_spec import ContractSpec
-from .contract_tile import DOT_COLUMNS, TileShape
+from .contract_tile import CHAINS, DOT_COLUMNS, TileShape
 from .emit import BYTES
 from .target import Target
 
@@ -25,8 +25,11 @@ _DEPTH_BLOCK = 256
 """Length of k that is summed in registers. A column tile of that depth takes half of an L1 cache, and
 rounding errors grow with this length and with the number of blocks instead of with k."""
 
-_LEAST_ROWS = 48
-"""Rows of a block at least, if there are so many: each block reads the right operand once more."""
+_FEW_ROWS, _MANY_ROWS = 48, 192
+"""Rows of a block at least, if there are so many: each block reads the right operand once more. The larger
+number where they take no more than _LARGE_BYTES, from which the third cache serves them."""
+
+_LARGE_BYTES = 2 << 20
 
 _DEPTH = 5_000_000
 
@@ -126,16 +129,12 @@ def _tile(
     return TileShape(rows, vectors, lanes, schedule.unroll or (4 if rows * vectors <= 12 else 2))
 
 
-_CHAINS = 8
-"""Sums that must be in flight for multiply-adds of four cycles latency, two a cycle."""
-
-
 def _even_rows(rows: int, most: int, vectors: int) -> int:
-    """The height of tiles that wastes least on the last one: few sums take as long as _CHAINS of them."""
+    """The height of tiles that wastes least on the last one: few sums take as long as CHAINS of them."""
 
     def work(height: int) -> int:
         whole, rest = divmod(rows, height)
-        return whole * max(height * vectors, _CHAINS) + (max(rest * vectors, _CHAINS) if rest else 0)
+        return whole * max(height * vectors, CHAINS) + (max(rest * vectors, CHAINS) if rest else 0)
 
     return min(range(most, most // 2, -1), key=work)
 
@@ -143,14 +142,16 @@ def _even_rows(rows: int, most: int, vectors: int) -> int:
 def _block(spec: ContractSpec, shape: TileShape, schedule: ContractSchedule) -> int:
     if schedule.row_block is not None:
         return max(1, schedule.row_block // shape.rows)
-    least, most = -(-_LEAST_ROWS // shape.rows), _SUMS_BYTES // (shape.columns * BYTES[spec.accumulator])
     # Windows overlap: of what their inner coordinates read, most is shared.
     found = windows(spec)
     depth = spec.depth.size if found is None else found.extents[0]
-    if not depth.is_const:
-        return least
-    fitting = _CACHE_BYTES // (max(1, depth.value) * BYTES[spec.accumulator]) // shape.rows
-    return max(1, min(max(fitting, least), most // shape.rows))
+    size = BYTES[spec.accumulator]
+    rows = _FEW_ROWS
+    if depth.is_const:
+        row_bytes = max(1, depth.value) * size
+        rows = max(_CACHE_BYTES // row_bytes, _FEW_ROWS, min(_MANY_ROWS, _LARGE_BYTES // row_bytes))
+    rows = min(rows, _SUMS_BYTES // (shape.columns * size))
+    return max(1, rows // shape.rows)
 
 
 def strides(offset: Expr, spec: ContractSpec) -> tuple[Expr | None, Expr | None, Expr | None]:

@@ -37,6 +37,10 @@ _SUMMED = 256
 additions."""
 
 
+CHAINS = 8
+"""Sums in flight that keep two multiply-adds a cycle busy, each of four cycles latency."""
+
+
 @dataclass(frozen=True)
 class TileShape:
     """rows x (vectors * lanes) results, k taken `unroll` at a time."""
@@ -50,6 +54,11 @@ class TileShape:
     def columns(self) -> int:
         """Columns of the tile."""
         return self.vectors * self.lanes
+
+    @property
+    def chains(self) -> int:
+        """How many sums each result is added up in: a few results alone would wait for each other."""
+        return max(1, CHAINS // (self.rows * self.vectors))
 
 
 def multiply_add(scope: Scope, a: str, b: str, c: str, element: str, lanes: int) -> str:
@@ -77,11 +86,15 @@ def emit_tile(
     `add`: adds them to what is there.
     """
     element = COMPUTE[lhs.dtype]
-    zeros = [scope.kernel.constant(element, 0, shape.lanes)] * (shape.rows * shape.vectors)
+    count = shape.rows * shape.vectors
+    zeros = [scope.kernel.constant(element, 0, shape.lanes)] * (count * shape.chains)
     sums = _depth_range(scope, lhs, rhs, shape, bounds, zeros)
     kind = type_text(element, shape.lanes)
     operation = "addf" if element in ("f32", "f64") else "addi"
-    for position, value in enumerate(sums):
+    for position in range(count):
+        value = sums[position]
+        for other in sums[position + count :: count]:
+            value = scope.assign(f"arith.{operation} {value}, {other} : {kind}")
         address = offset_pointer(scope, result, position * shape.lanes, element)
         if add:
             before = load_element(scope, address, element, shape.lanes)
@@ -224,7 +237,7 @@ def _products(
             value = load_element(body, address, lhs.dtype)
             spread = body.assign(f"vector.broadcast {value} : {element} to {kind}")
             for v in range(shape.vectors):
-                place = r * shape.vectors + v
+                place = (u % shape.chains * shape.rows + r) * shape.vectors + v
                 current[place] = multiply_add(body, spread, columns[v], current[place], element, shape.lanes)
     return current
 

@@ -22,6 +22,11 @@ class Target:
         return self.vector_bits // bits
 
     @property
+    def panel_width(self) -> int:
+        """Columns of a packed weight panel that suit the register tiles of f32 products: two vectors."""
+        return max(16, 2 * self.lanes())
+
+    @property
     def registers(self) -> int:
         """Number of architectural vector registers."""
         return 16 if self.vector_bits == 256 else 32
