@@ -130,6 +130,7 @@ def contract(
     body: Callable[[Values, Values, ir.Value], ir.Value],
     packed: int | None = None,
     schedule: ContractSchedule | None = None,
+    library: str | None = None,
 ) -> ir.Value:
     """A `kernel.contract`; body(tensors, batch/m/n indices, accumulator) returns the result scalar."""
     dims: list[Expr] = list(IndexMap.identity(domain).dims)
@@ -146,6 +147,8 @@ def contract(
         attributes["packed"] = ir.IntegerAttr.get(scalar_type("i64"), packed)
     if schedule is not None:
         attributes["schedule"] = schedule.to_attr()
+    if library is not None:
+        attributes["library"] = ir.StringAttr.get(library)
     operands = [lhs, rhs, *extras]
     op = create(structured.ContractOp, operands, [tensor_type(result_dims, dtype)], attributes, regions=1)
     index_count = len(domain) - sizes[3]

@@ -29,6 +29,7 @@ from .scalars import Kernel, require_index_operands, require_scalar
 
 REDUCE_KINDS = ("sum", "max", "min", "prod")
 SCATTER_MODES = ("set", "add")
+LIBRARIES = ("blas",)
 
 
 def extents_of(attr: ir.AffineMapAttr) -> tuple[Expr, ...]:
@@ -226,6 +227,10 @@ def _verify_contract(op: ir.OpView) -> None:
         )
     require_permutation(op, domain, [*batch, *m, *n])
     read_schedule(op.attributes["schedule"] if "schedule" in op.attributes else None)
+    require(
+        op.library in (None, *LIBRARIES), f"library must be one of {', '.join(LIBRARIES)}, got {op.library!r}"
+    )
+    require(op.library is None or "schedule" not in op.attributes, "a library takes no schedule")
     indices: list[ir.Type | None] = [None] * (len(domain) - len(k))
     accumulator = ir.Type.parse(accumulator_dtype(dtype), op.context)
     block = entry_block(op)
@@ -283,7 +288,7 @@ class ContractOp(Kernel.Operation, name="contract", traits=[ext.Pure]):
     (*batch, ceil(N/w), K, w), zero padded, and rhs_map is absent. The epilogue's arguments: all operands, an
     index per
     batch, m and n dim, the accumulator (f32 for half types). `schedule` says how the CPU cuts it up
-    (contract_schedule.py); other targets ignore it.
+    (contract_schedule.py), `library` names one that computes the sums there; other targets ignore both.
     """
 
     lhs: ext.Operand[Any]
@@ -296,7 +301,12 @@ class ContractOp(Kernel.Operation, name="contract", traits=[ext.Pure]):
     result: ext.Result[Any]
 
     REQUIRED = {"sizes": ir.DenseI64ArrayAttr}
-    OPTIONAL = {"rhs_map": ir.AffineMapAttr, "packed": ir.IntegerAttr, "schedule": ir.DictAttr}
+    OPTIONAL = {
+        "rhs_map": ir.AffineMapAttr,
+        "packed": ir.IntegerAttr,
+        "schedule": ir.DictAttr,
+        "library": ir.StringAttr,
+    }
     verify_invariants = verifier(_verify_contract)
 
     @property
@@ -313,6 +323,11 @@ class ContractOp(Kernel.Operation, name="contract", traits=[ext.Pure]):
     def packed(self) -> int | None:
         """Panel width of rhs, None if it is not packed."""
         return self.attributes["packed"].value if "packed" in self.attributes else None
+
+    @property
+    def library(self) -> str | None:
+        """The library whose routine computes the sums on the CPU; None: our own code."""
+        return self.attributes["library"].value if "library" in self.attributes else None
 
     @property
     def schedule(self) -> ContractSchedule:

@@ -7,6 +7,7 @@ object file that it writes is loaded later without MLIR.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import os
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 from ...dialects.mlir import execution_engine, ir, passmanager
 from ...errors import LoweringError
 from .abi import ENTRY
+from .blas import ROUTINES
 
 PIPELINE = (
     "builtin.module(canonicalize,cse,lower-affine,convert-scf-to-cf,convert-vector-to-llvm,convert-math-to-llvm,"
@@ -28,6 +30,9 @@ _ATTRIBUTES = '["noinline", "nounwind", ["prefer-vector-width", "512"]]'
 
 
 _KEEP_LOOP = "#llvm.loop_annotation<vectorize = <disable = true>, unroll = <disable = true>>"
+
+
+_UNLINKED = ctypes.CFUNCTYPE(None)(lambda: None)
 
 
 def toolchain() -> str:
@@ -74,6 +79,9 @@ def compile_kernel(text: str, symbol: str, loops_as_written: bool = False) -> by
     with ir.Context() as context, ir.Location.unknown(context):
         context.enable_multithreading(False)
         engine = execution_engine.ExecutionEngine(lower_to_llvm(text, symbol, loops_as_written), opt_level=3)
+        for name in ROUTINES.values():
+            if name in text:  # linked when the kernel is loaded; here it must only be known
+                engine.raw_register_runtime(name, ctypes.cast(_UNLINKED, ctypes.c_void_p))
         # The engine names its output by path only.
         handle, name = tempfile.mkstemp(suffix=".o")
         os.close(handle)

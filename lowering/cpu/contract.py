@@ -19,6 +19,7 @@ from ...errors import LoweringError
 from .abi import LoweredKernel
 from .contract_address import Columns, Rows, offset_pointer, scaled, stride_of
 from .contract_epilogue import Epilogue, bind_axis, emit_epilogue, read_epilogue
+from .contract_library import lower_library
 from .contract_pack import Source, pack_columns, pack_rows, whole_tile
 from .contract_plan import Plan, depth_step, make_plans, needs_tail, scratch_elements, strides, windows
 from .contract_spec import ContractSpec, read_contract
@@ -40,6 +41,8 @@ def lower_contract(
         epilogue = read_epilogue(operation, spec)
         attribute = operation.attributes["schedule"] if "schedule" in operation.attributes else None
         target = target or host_target()
+        if "library" in operation.attributes:
+            return lower_library(operation, spec, epilogue, target)
         if _swaps(spec, target):
             spec, epilogue = spec.transposed(), epilogue.transposed()
         count = len(list(operation.operands))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...dialects.mlir import ir
 from ...dialects.symbolic import ONE, ZERO, DimVar, Expr, as_expr, product
 from .body import emit_value
-from .contract_address import load_element, offset_pointer, scaled
+from .contract_address import Stride, load_element, offset_pointer, scaled
 from .contract_spec import Axis, ContractSpec
 from .contract_tile import TileShape
 from .emit import COMPUTE, Kernel, Scope, VectorLoop, type_text
@@ -103,13 +103,18 @@ def emit_epilogue(
     columns: tuple[str, str],
     tile: str,
     out: str,
+    line_step: Stride | None = None,
 ) -> None:
-    """Computes and stores the results of rows [rows[0], rows[1]) and columns [columns[0], columns[1])."""
+    """Computes and stores the results of rows [rows[0], rows[1]) and columns [columns[0], columns[1]).
+
+    Their sums stand at `tile`, a row `line_step` (None: the tile's columns) after the other.
+    """
     constant = scope.kernel.index_constant
     how = _choose_lanes(spec, epilogue, shape)
     lanes = how.lanes
     outside, within = (columns, rows) if how.along_rows else (rows, columns)
-    steps = (1, shape.columns) if how.along_rows else (shape.columns, 1)
+    step = shape.columns if line_step is None else line_step
+    steps: tuple[Stride, Stride] = (1, step) if how.along_rows else (step, 1)
     line = scope.loop(outside[0], outside[1], constant(1))
     line.bind(how.outer.atom, line.index)
     bind_axis(line, how.outer.atom, how.outer_indices)
@@ -133,9 +138,9 @@ def emit_epilogue(
     line.close_loop()
 
 
-def _load_sums(scope: Scope, pointer: str, step: int, element: str, lanes: int) -> str:
+def _load_sums(scope: Scope, pointer: str, step: Stride, element: str, lanes: int) -> str:
     """A vector of sums `step` elements apart; lanes past the tile's last row hold anything."""
-    if step == 1 or not lanes:
+    if not isinstance(step, int) or step == 1 or not lanes:
         return load_element(scope, pointer, element, lanes)
     kind = type_text(element, lanes)
     vector = scope.kernel.constant(element, 0, lanes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -74,6 +75,7 @@ def load_objects(objects: dict[str, bytes]) -> dict[str, int]:
         new = {name: image for name, image in objects.items() if name not in _loaded}
         addresses = {name: _loaded[name] for name in objects if name in _loaded}
         if new:
+            _give_library_symbols(new.values())
             engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
             for image in new.values():
                 engine.add_object_file(llvm.ObjectFileRef.from_data(image))
@@ -86,6 +88,18 @@ def load_objects(objects: dict[str, bytes]) -> dict[str, int]:
     if missing:
         raise RuntimeFailure(f"object code does not define {', '.join(missing)}")
     return addresses
+
+
+def _give_library_symbols(images: Iterable[bytes]) -> None:
+    """Tells the loader the addresses of library routines, if an object file calls one."""
+    from ...lowering.cpu.blas import ROUTINES, addresses
+
+    if not any(name.encode() in image for image in images for name in ROUTINES.values()):
+        return
+    if not addresses():
+        raise RuntimeFailure("object code calls a BLAS routine, and no OpenBLAS can be loaded")
+    for name, address in addresses().items():
+        llvm.add_symbol(name, address)
 
 
 def _after_fork() -> None:

@@ -153,3 +153,15 @@ func.func @schedule_is_no_dictionary(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
       schedule = "fast", rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   return
 }
+
+// -----
+
+func.func @no_such_library(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) {
+  // expected-error@+1 {{'kernel.contract' op library must be one of blas, got 'lapack'}}
+  %0 = "kernel.contract"(%a, %b) ({
+  ^bb0(%at: tensor<3x4xf32>, %bt: tensor<4x5xf32>, %m: index, %n: index, %acc: f32):
+    "kernel.yield"(%acc) : (f32) -> ()
+  }) {domain = affine_map<() -> (3, 5, 4)>, sizes = array<i64: 0, 1, 1, 1>, lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>,
+      library = "lapack", rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>, out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return
+}

@@ -71,3 +71,23 @@ func.func @main(%x: tensor<?x64xf32, affine_map<()[s0] -> (s0, 64)>>, %w: tensor
 // CHECK: case 2
 // CHECK: default
 // CHECK: arith.addf
+
+// -----
+
+// The sums by a BLAS routine, into the result; the epilogue is a loop after it.
+func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x96xf32>) -> tensor<8x96xf32> {
+  %0 = "kernel.contract"(%x, %w) ({
+  ^bb0(%a: tensor<8x64xf32>, %b: tensor<64x96xf32>, %m: index, %n: index, %acc: f32):
+    %1 = "kernel.neg"(%acc) : (f32) -> f32
+    "kernel.yield"(%1) : (f32) -> ()
+  }) {domain = affine_map<() -> (8, 96, 64)>, sizes = array<i64: 0, 1, 1, 1>, library = "blas",
+      lhs_map = affine_map<(d0, d1, d2) -> (d0, d2)>, rhs_map = affine_map<(d0, d1, d2) -> (d2, d1)>,
+      out_map = affine_map<(d0, d1, d2) -> (d0, d1)>} : (tensor<8x64xf32>, tensor<64x96xf32>) -> tensor<8x96xf32>
+  return %0 : tensor<8x96xf32>
+}
+
+// CHECK: func.func private @luminal_blas_sgemm(i32, i32, i32, i64, i64, i64, f32, !llvm.ptr, i64, !llvm.ptr, i64, f32, !llvm.ptr, i64)
+// CHECK: func.func @kernel
+// CHECK: func.call @luminal_blas_sgemm
+// CHECK: scf.for
+// CHECK: arith.negf

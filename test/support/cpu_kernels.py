@@ -80,6 +80,7 @@ class Contraction:
     )
     symbols: Sequence[SymbolInfo] = ()
     schedule: kernel.ContractSchedule | None = None
+    library: str | None = None
     extents: list[Expr] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +133,7 @@ class Contraction:
                     self.body,
                     self.packed,
                     self.schedule,
+                    self.library,
                 )
                 func.ReturnOp([result])
         return module
