@@ -12,8 +12,13 @@ from typing import Any
 
 from luminal.errors import RuntimeFailure
 
+from ..passes.registry import PASSES
+
 TARGETS = ("cpu", "interpreter")
 """Targets that can run here: native code, or the slow reference interpreter."""
+
+OPTIONAL_PASSES = ("canonicalize-views", "outline-layers", "split-reductions")
+"""Passes that make programs smaller or faster only: `disable_passes` may name them."""
 
 ProgressCallback = Callable[[str, float | None], None]
 
@@ -41,6 +46,8 @@ class CompileOptions:
         `CompiledModel.refresh_weights` after those. `torch.compile` leaves this off unless it is given.
     outline: compile repeated layers once.
     disable_rules: families of rewrite rules or single ones to leave out, to find one that is at fault.
+    disable_passes: optional passes to leave out, to find one that is at fault: canonicalize-views,
+        outline-layers, split-reductions. A pass that no program runs without is refused.
     fast_math: also use laws that hold for well-behaved numbers only (x - x = 0, x / c = x * (1 / c), ...):
         results may differ from eager's in NaN, infinities, the sign of zero, and by more than rounding.
     cache: keep object code on disk, in `LUMINAL_CACHE_DIR`, else the user's cache directory; at most
@@ -68,6 +75,7 @@ class CompileOptions:
     freeze_weights: bool = True
     outline: bool = True
     disable_rules: tuple[str, ...] = ()
+    disable_passes: tuple[str, ...] = ()
     fast_math: bool = False
     cache: bool = True
     buckets: Mapping[str, Sequence[tuple[int, ...]]] = dataclasses.field(default_factory=dict, hash=False)
@@ -98,8 +106,15 @@ class CompileOptions:
                 isinstance(getattr(self, name), bool),
                 f"{name} must be True or False, not {getattr(self, name)!r}",
             )
-        names = isinstance(self.disable_rules, tuple) and all(isinstance(n, str) for n in self.disable_rules)
-        _check(names, f"disable_rules must be a tuple of names, not {self.disable_rules!r}")
+        for field in ("disable_rules", "disable_passes"):
+            names = getattr(self, field)
+            valid = isinstance(names, tuple) and all(isinstance(n, str) for n in names)
+            _check(valid, f"{field} must be a tuple of names, not {names!r}")
+        for name in self.disable_passes:
+            _check(
+                name in OPTIONAL_PASSES,
+                f"disable_passes: {_why_not_optional(name)}; {', '.join(OPTIONAL_PASSES)} may be left out",
+            )
         _check_buckets(self.buckets, self.new_buckets)
         _check(
             isinstance(self.progress, bool) or callable(self.progress),
@@ -122,6 +137,10 @@ class CompileOptions:
         for name in values:
             _check(name in known, f"unknown option {name!r}; the options are {', '.join(known)}")
         return cls(**{**defaults, **values})
+
+
+def _why_not_optional(name: str) -> str:
+    return f"no program runs without {name!r}" if name in PASSES else f"no pass is called {name!r}"
 
 
 def _check(condition: bool, message: str) -> None:

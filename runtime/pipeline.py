@@ -166,6 +166,8 @@ def build_program(
 def _run_pass(compilation: Compilation, name: str, parameters: dict[str, str] | None = None) -> None:
     from ..passes.pipeline import run_pipeline
 
+    if name in compilation.options.disable_passes:
+        return
     text = " ".join(f"{key}={value}" for key, value in (parameters or {}).items())
     run_pipeline(
         compilation.module,

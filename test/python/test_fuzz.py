@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from luminal.dialects.mlir import ir
 from luminal.passes.eqsat import terms
-from luminal.runtime.options import CompileOptions
+from luminal.passes.registry import PASSES
+from luminal.runtime.options import OPTIONAL_PASSES, CompileOptions, OptionError
 from luminal.tools.fuzz import bisect as bisection
 from luminal.tools.fuzz.bisect import bisect
 from luminal.tools.fuzz.blocks import BLOCKS, build_block
@@ -100,6 +102,62 @@ def test_bisect_tells_the_levels_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     report = bisect(Program(), (x,)) or ""
     assert report.startswith("the native code of a kernel differs from its meaning")
     assert report.count('"kernel.contract"') == 1
+
+
+@pytest.mark.parametrize("name", ["canonicalize-views", "outline-layers", "split-reductions"])
+def test_bisect_names_a_wrong_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass that also turns every sum into a difference (of primitives, or of what kernels compute)."""
+    x = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    entry = PASSES[name]
+
+    class Planted:
+        """The entry of a pass that does harm after its work."""
+
+        def __getattr__(self, attribute: str) -> object:
+            return getattr(entry, attribute)
+
+        def load(self) -> Callable[[ir.Operation, object], None]:
+            def run(op: ir.Operation, options: object) -> None:
+                entry.load()(op, options)
+                spoil(op)
+
+            return run
+
+    monkeypatch.setitem(PASSES, name, Planted())  # type: ignore[arg-type]
+    report = bisect(Program(), (x,)) or ""
+    assert name in report.splitlines()[0 if name == "canonicalize-views" else 1]
+
+
+def spoil(op: ir.Operation) -> None:
+    """Swap the operands of what does not commute: the first comparison or difference, at either level."""
+
+    def visit(found: ir.Operation) -> ir.WalkResult:
+        if found.name in ("luminal.sum_reduce", "kernel.sub"):
+            spoiled.append(found.operation)
+        return ir.WalkResult.ADVANCE
+
+    spoiled: list[ir.Operation] = []
+    op.walk(visit)
+    for found in spoiled:
+        operands = list(found.operands)
+        if found.name == "kernel.sub":
+            found.operands[0], found.operands[1] = operands[1], operands[0]
+            continue
+        with found.context, ir.Location.unknown(), ir.InsertionPoint(found):
+            twice = ir.Operation.create("luminal.add", [operands[0].type], [operands[0], operands[0]], {})
+        found.operands[0] = twice.result
+
+
+def test_optional_passes_may_be_left_out_and_required_ones_not() -> None:
+    x = torch.randn(3, 5, generator=torch.Generator().manual_seed(0))
+    program = from_torch(Program(), (x,))
+    for name in OPTIONAL_PASSES:
+        (got,) = run_native(program.text, program.arrays, CompileOptions(disable_passes=(name,)))
+        np.testing.assert_allclose(got, program.reference[0], rtol=1e-4, atol=1e-5)
+    with pytest.raises(OptionError, match="no program runs without 'luminal-eqsat'; canonicalize-views"):
+        CompileOptions(disable_passes=("luminal-eqsat",))
+    with pytest.raises(OptionError, match="no pass is called 'fold-things'"):
+        CompileOptions(disable_passes=("fold-things",))
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 The levels are compared one after the other, each with the one above, and the first that differs is reduced:
 the import (primitives against eager), a rule (chosen kernels against primitives, both interpreted), the
-native code of one kernel (against the interpreter).
+native code of one kernel (against the interpreter), a pass of the whole pipeline (left out by name).
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import torch
 
 from luminal.errors import LuminalError
 
-from ...runtime.options import CompileOptions
+from ...runtime.options import OPTIONAL_PASSES, CompileOptions
 from .command import load_model
 from .compare import difference
 from .native import run_native
 from .program import Program, from_torch, kernel_programs
 from .search import blame, failure, fewest, shrink
+
+AS_IT_IS = CompileOptions(disable_passes=OPTIONAL_PASSES)
+"""Native code of just these kernels: no pass changes them first."""
 
 BEST = -1
 """The `seed` of the cheapest program instead of a random one."""
@@ -68,6 +71,9 @@ def bisect(
     expected = [_array(tensor) for tensor in eager]
     what = _first_difference(program.reference[: len(expected)], expected)
     if what is not None:
+        plain = from_torch(model, inputs, canonicalize=False)
+        if _first_difference(plain.reference[: len(expected)], expected) is None:
+            return f"the pass canonicalize-views changes what the program computes: {what}"
         return f"the import differs from eager: {what}"
     progress("comparing chosen kernels with primitives")
     found = failure(program, [BEST], disabled)
@@ -80,15 +86,35 @@ def bisect(
         )
     progress("comparing native code with kernels")
     sample = program.sample(BEST, disabled)
-    native = run_native(sample.text, program.arrays, CompileOptions())
+    native = run_native(sample.text, program.arrays, AS_IT_IS)
     if _first_difference(native, sample.results) is None:
-        return None
+        progress("comparing the whole pipeline with primitives")
+        return _pass_at_fault(program, disabled)
     for kernel in kernel_programs(Program(sample.text, program.arrays)):
-        what = _first_difference(run_native(kernel.text, kernel.arrays, CompileOptions()), kernel.interpreted)
+        what = _first_difference(run_native(kernel.text, kernel.arrays, AS_IT_IS), kernel.interpreted)
         if what is not None:
             return f"the native code of a kernel differs from its meaning: {what}\nkernel:\n{kernel.text}"
     return (
         "native code differs, but each kernel agrees on its own: memory planning or the schedule is at fault"
+    )
+
+
+def _pass_at_fault(program: Program, disabled: tuple[str, ...]) -> str | None:
+    """The levels agree one by one: what the passes between them do is left."""
+
+    def differs(*without: str) -> str | None:
+        options = CompileOptions(disable_rules=disabled, disable_passes=without, search_seconds=0)
+        return _first_difference(run_native(program.text, program.arrays, options), program.reference)
+
+    what = differs()
+    if what is None:
+        return None
+    found = [name for name in OPTIONAL_PASSES if differs(name) is None]
+    if not found and differs(*OPTIONAL_PASSES) is None:
+        found = list(OPTIONAL_PASSES)
+    return (
+        f"the compiled program differs from the primitives, its kernels do not: {what}\n"
+        f"passes without which it agrees: {', '.join(found) or 'none'}"
     )
 
 

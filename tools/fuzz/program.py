@@ -13,8 +13,8 @@ from luminal.errors import InputError
 
 from ...dialects.mlir import context, func, ir
 from ...dialects.symbol_list import symbols_of
-from ...passes.canonicalize_views import CanonicalizeViewsOptions, canonicalize_views
 from ...passes.luminal_eqsat import LuminalEqsatOptions, luminal_eqsat
+from ...passes.pipeline import run_pipeline
 from ...passes.torch_to_luminal.frontend import import_exported_program
 from ...runtime.interpreter import run_l1, run_l2
 
@@ -110,8 +110,13 @@ def kernel_programs(program: Program) -> Iterator[Program]:
             yield Program(_write([op], needed, list(op.results), set()), tuple(values[v] for v in needed))
 
 
-def from_torch(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Program:
-    """Export and import a module. InputError if it has dynamic dims or inputs that are not tensors."""
+def from_torch(
+    module: torch.nn.Module, inputs: tuple[torch.Tensor, ...], canonicalize: bool = True
+) -> Program:
+    """Export and import a module, with canonicalize-views or without.
+
+    InputError if it has dynamic dims or inputs that are not tensors.
+    """
     with torch.no_grad():
         imported = import_exported_program(torch.export.export(module, inputs, strict=False))
     flat = torch.utils._pytree.tree_leaves(inputs)
@@ -123,7 +128,8 @@ def from_torch(module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Pro
     with imported.module.context, ir.Location.unknown():
         if symbols_of(_main(imported.module)):
             raise InputError("luminal-fuzz: the program has dynamic sizes; give inputs of fixed sizes")
-        canonicalize_views(imported.module.operation, CanonicalizeViewsOptions())
+        if canonicalize:
+            run_pipeline(imported.module.operation, "canonicalize-views")
         return Program(str(imported.module), tuple(arrays))
 
 
