@@ -13,6 +13,9 @@ from ...dialects.types import HALVES
 _FEW_ROWS = 3
 """Up to this many rows the right operand is read once, and only its streams matter."""
 
+_BLOCK_ROWS = 192
+"""Rows of the CPU lowering's usual row block."""
+
 
 def contract_schedules(
     batch: int, m: int, n: int, k: int, dtype: str = "f32", packed: int | None = None
@@ -40,11 +43,11 @@ def _few_rows(m: int, n: int) -> list[dict[str, Any]]:
 def _blocks(m: int, n: int, k: int, packed: int | None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [{"pack_lhs": True}, {"pack_lhs": False}]
     if packed is None:
-        found += [{"pack_rhs": False}, {"pack_rhs": True, "order": "nm"}]
-    if n > m:
-        found.append({"order": "nm"})
+        found += [{"pack_rhs": False}, {"pack_rhs": True, "order": "nm", "pack_lhs": False}]
+    if m > _BLOCK_ROWS and n > m:
+        found.append({"order": "nm", "pack_lhs": False})
+    if m > _BLOCK_ROWS // 2:
+        found.append({"row_block": _BLOCK_ROWS // 2})
     if k > 256:
-        found += [{"k_block": 128}, {"k_block": 512}]
-    if m > 96:
-        found.append({"row_block": 192})
+        found += [{"k_block": 512}, {"k_block": 128}]
     return found[:7]
