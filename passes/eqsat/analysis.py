@@ -68,8 +68,8 @@ class Analysis:
         return sizes(kind.dims, self.symbols) * BYTES[kind.dtype]
 
     def is_static(self, tensor: int) -> bool:
-        """Whether weights alone determine the tensor, so that it is computed at load time."""
-        return tensor in self.graph.static
+        """Whether weights alone determine the tensor, sizes included, so that it is computed at load time."""
+        return tensor in self.graph.static and all(d.is_const for d in self.graph.types[tensor].dims)
 
 
 def analyse(

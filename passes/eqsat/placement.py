@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from ...dialects.symbolic import Atom, DimVar, Expr, const
 from .body import MAX_VALUES, Value
@@ -61,12 +62,35 @@ def first_placement(
     for tensor in reversed(list(order)):
         if tensor in forced or not plain[tensor] or tensor not in reads:
             continue
+        if tensor in graph.static and _works(kernels[tensor]) and _keeps_its_size(kernels[tensor], graph):
+            users = {places[user].kernel for user, _ in reads[tensor]}
+            if not graph.static.issuperset(users):
+                continue  # computed once at load time, not in each call
         place = _common_place(reads[tensor], places, kernels, graph.types[tensor].dims)
         if place is not None and size[place.kernel] + size[tensor] <= MOST_MERGED:
             places[tensor] = place
             size[place.kernel] += size[tensor]
             merged.setdefault(place.kernel, []).append(tensor)
     return merged
+
+
+_FREE = ("load", "constant", "cast", "index_value")
+
+
+def _works(kernel: Kernel) -> bool:
+    """Whether a kernel does more than read."""
+    return any(value.op not in _FREE for value in kernel.values)
+
+
+def _keeps_its_size(kernel: Kernel, graph: FrozenGraph) -> bool:
+    """Whether no operand is smaller than the result: what spreads a weight is no more to read than it."""
+    dims = graph.types[kernel.tensor].dims
+    sources = [graph.types[source].dims for source in kernel.needs]
+    return all(dim.is_const for dim in dims) and any(
+        prod(d.value for d in dims) == prod(d.value for d in source)
+        for source in sources
+        if all(d.is_const for d in source)
+    )
 
 
 _LOOPS = ("reduce", "local", "contract")

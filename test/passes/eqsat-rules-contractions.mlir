@@ -177,6 +177,68 @@ func.func @packed_not(%arg0: tensor<64x64xf32>, %arg1: tensor<64x64xf32> {lumina
   return %4 : tensor<64x64xf32>
 }
 
+// RULE: pack-weights
+// RULE: static-constant
+// A weight times a constant.
+// CHECK-LABEL: func.func @packed_scaled(
+// CHECK-SAME: "pack-weights"
+// CHECK-SAME: "static-constant"
+// CHECK: "kernel.contract"
+// CHECK: packed
+// CHECK: return
+func.func @packed_scaled(%arg0: tensor<64x64xf32>, %arg1: tensor<64x64xf32> {luminal.kind = "weight"}) -> tensor<64x64xf32> {
+  %0 = "luminal.constant"() {value = dense<0.3> : tensor<f32>} : () -> tensor<f32>
+  %1 = "luminal.view"(%0) {map = affine_map<(d0, d1) -> ()>} : (tensor<f32>) -> tensor<64x64xf32>
+  %2 = "luminal.mul"(%arg1, %1) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = "luminal.view"(%arg0) {map = affine_map<(d0, d1, d2) -> (d0, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %4 = "luminal.view"(%2) {map = affine_map<(d0, d1, d2) -> (d1, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %5 = "luminal.mul"(%3, %4) : (tensor<64x64x64xf32>, tensor<64x64x64xf32>) -> tensor<64x64x64xf32>
+  %6 = "luminal.sum_reduce"(%5) {axes = array<i64: 2>} : (tensor<64x64x64xf32>) -> tensor<64x64xf32>
+  return %6 : tensor<64x64xf32>
+}
+
+// RULE: pack-weights
+// RULE: static-reduce
+// A weight over the sums of its rows.
+// CHECK-LABEL: func.func @packed_norm(
+// CHECK-SAME: "pack-weights"
+// CHECK-SAME: "static-reduce"
+// CHECK: "kernel.contract"
+// CHECK: packed
+// CHECK: return
+func.func @packed_norm(%arg0: tensor<64x64xf32>, %arg1: tensor<64x64xf32> {luminal.kind = "weight"}) -> tensor<64x64xf32> {
+  %0 = "luminal.sum_reduce"(%arg1) {axes = array<i64: 1>} : (tensor<64x64xf32>) -> tensor<64xf32>
+  %1 = "luminal.view"(%0) {map = affine_map<(d0, d1) -> (d0)>} : (tensor<64xf32>) -> tensor<64x64xf32>
+  %2 = "luminal.recip"(%1) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = "luminal.mul"(%arg1, %2) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = "luminal.view"(%arg0) {map = affine_map<(d0, d1, d2) -> (d0, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %5 = "luminal.view"(%3) {map = affine_map<(d0, d1, d2) -> (d1, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %6 = "luminal.mul"(%4, %5) : (tensor<64x64x64xf32>, tensor<64x64x64xf32>) -> tensor<64x64x64xf32>
+  %7 = "luminal.sum_reduce"(%6) {axes = array<i64: 2>} : (tensor<64x64x64xf32>) -> tensor<64x64xf32>
+  return %7 : tensor<64x64xf32>
+}
+
+// RULE: pack-weights
+// RULE: static-insert
+// Two weights, one after the other.
+// CHECK-LABEL: func.func @packed_concatenation(
+// CHECK-SAME: "pack-weights"
+// CHECK-SAME: "static-insert"
+// CHECK: "kernel.contract"
+// CHECK: packed
+// CHECK: return
+func.func @packed_concatenation(%arg0: tensor<64x64xf32>, %arg1: tensor<32x64xf32> {luminal.kind = "weight"}, %arg2: tensor<32x64xf32> {luminal.kind = "weight"}) -> tensor<64x64xf32> {
+  %0 = "luminal.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %1 = "luminal.view"(%0) {map = affine_map<(d0, d1) -> ()>} : (tensor<f32>) -> tensor<64x64xf32>
+  %2 = "luminal.scatter"(%1, %arg1) {map = affine_map<(d0, d1) -> (d0, d1)>, mode = "set"} : (tensor<64x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %3 = "luminal.scatter"(%2, %arg2) {map = affine_map<(d0, d1) -> (d0 + 32, d1)>, mode = "set"} : (tensor<64x64xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %4 = "luminal.view"(%arg0) {map = affine_map<(d0, d1, d2) -> (d0, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %5 = "luminal.view"(%3) {map = affine_map<(d0, d1, d2) -> (d1, d2)>} : (tensor<64x64xf32>) -> tensor<64x64x64xf32>
+  %6 = "luminal.mul"(%4, %5) : (tensor<64x64x64xf32>, tensor<64x64x64xf32>) -> tensor<64x64x64xf32>
+  %7 = "luminal.sum_reduce"(%6) {axes = array<i64: 2>} : (tensor<64x64x64xf32>) -> tensor<64x64xf32>
+  return %7 : tensor<64x64xf32>
+}
+
 // RULE: schedules
 // Each order of the loops worth trying is a node of its own.
 // CHECK-LABEL: func.func @schedules(
