@@ -23,6 +23,7 @@ from .environment import progress_wanted
 from .examples import dim_places, traceable
 from .options import CompileOptions
 from .pipeline import COMPILE_LOCK, build_program
+from .profile import Profile, recording
 from .program import Runnable
 from .progress import Progress
 
@@ -86,6 +87,17 @@ class CompiledModel:
         far, and for packed weights. With buckets: of all programs together.
         """
         return self._bound.call.planned_memory()
+
+    def profile(self, *args: Any, repeats: int = 5, **kwargs: Any) -> Profile:
+        """Call the model `repeats` times and once before, every launch timed on its own: what each kernel
+        takes, moves and computes. The calls do what calls do: buffers are updated.
+        """
+        if repeats < 1:
+            raise InputError(f"repeats must be at least 1, not {repeats}")
+        with recording() as recorder:
+            for _ in range(repeats + 1):
+                self(*args, **kwargs)
+        return recorder.profile()
 
     def refresh_weights(self) -> None:
         """Pack all weights again in the next call: after a change that torch doesn't count (by `.data`)."""

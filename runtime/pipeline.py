@@ -108,6 +108,7 @@ def _generate_code(compilation: Compilation) -> None:
     from ..passes.plan_memory import assign_storage
     from ..passes.schedule import read_schedule
     from .environment import default_threads
+    from .kernel_info import kernel_infos
     from .native.jit import load_objects
     from .native.team import shared_team
 
@@ -121,8 +122,15 @@ def _generate_code(compilation: Compilation) -> None:
     compilation.statistics["codegen"] = dataclasses.asdict(compiled.statistics)
     compilation.progress.add("codegen/lower", compiled.statistics.lowering_seconds)
     compilation.progress.add("codegen/compile", compiled.statistics.compile_seconds)
+    rows = compilation.statistics.get("search", {}).get("alternatives", [])
     compilation.program = Program(
-        schedule, assign_storage(schedule), code, shared_team(threads), options.max_memory, compilation.pool
+        schedule,
+        assign_storage(schedule),
+        code,
+        shared_team(threads),
+        options.max_memory,
+        compilation.pool,
+        kernel_infos(compilation.module, schedule, rows),
     )
 
 

@@ -21,7 +21,9 @@ from ..dialects.symbolic import Expr, compiled
 from ..passes.plan_memory import Layout, Storage
 from ..passes.schedule import Schedule, Signature, Value
 from .arena import ArenaPlan, ArenaPlanner, aligned
+from .kernel_info import KernelInfo
 from .native.team import LAUNCH, NO_BARRIER, SERIAL, Team
+from .profile import active
 from .static_pool import StaticPool
 
 
@@ -171,8 +173,11 @@ class Program:
         team: Team,
         max_memory: int | None = None,
         pool: StaticPool | None = None,
+        infos: Sequence[KernelInfo] = (),
     ) -> None:
         self.signature = schedule.signature
+        self.infos = list(infos)
+        self.threads = team.threads
         self.schedule = schedule
         self.layout = layout
         self.returned = layout.returned
@@ -216,7 +221,10 @@ class Program:
             frame = _Frame(self._table, len(symbols))
         try:
             self._prepare(frame, argument_pointers, result_pointers, symbols, static)
-            if len(frame.launches):
+            recorder = active.get()
+            if recorder is not None and frame.plan is not None:
+                recorder.run(self, frame.launches, symbols, scratch, frame.plan.total, self._team)
+            elif len(frame.launches):
                 self._team.run(frame.launches, scratch=scratch)
             self._copy(frame, argument_pointers, result_pointers, symbols)
         finally:

@@ -159,6 +159,17 @@ class Evaluator:
             value = self._memo[key] = self._evaluate(cls, coords, masked)
         return value
 
+    def visited(self) -> set[int]:
+        """The classes that were evaluated."""
+        return {cls for cls, _, _ in self._memo}
+
+    def node_of(self, cls: int) -> Node | None:
+        """The node that stands for a class; None where only its tensor can be read."""
+        try:
+            return self._node_of(cls)
+        except KeyError:
+            return None
+
     def _evaluate(self, cls: int, coords: Dims, masked: bool) -> Value:
         if cls not in self.graph.constant:
             for tensor in self.graph.loads.get(cls, ()):

@@ -242,7 +242,8 @@ class Refiner(Extractor):
             if possible and new:
                 replaced = sum(self._estimate(before[t]) for t in old)
                 estimate = sum(self._estimate(after[t]) for t in new) - replaced
-                if estimate <= SLACK * replaced:
+                same = sorted(self._key(before[t]) for t in old) == sorted(self._key(after[t]) for t in new)
+                if estimate <= SLACK * replaced and not same:
                     taken = [(c, self.decisions.get(c)) for c, _ in self._journal or ()]
                     move = Move(what, taken, estimate, frozenset(new))
             raise Undone

@@ -24,6 +24,7 @@ from .analysis import Analysis, analyse
 from .encode import Encoded, Encoder
 from .extract import Extractor
 from .index_table import IndexTable
+from .provenance import described
 from .rebuild import Rebuilder
 from .refine import KernelTimer, Refiner
 from .sample import Sampler, random_work
@@ -83,6 +84,7 @@ class FunctionSearch:
             self.graph = saturation.saturate(self.encoded)
             self.roots = list(dict.fromkeys(self.graph.values[number] for number in self.encoded.roots))
         report.saturation.merge(saturation.statistics)
+        self._matches = saturation.statistics.rule_matches
         self._fired = sorted(rule for rule, count in saturation.statistics.rule_matches.items() if count)
         self._block = func.regions[0].blocks[0]
         self._old = [operation.operation for operation in self._block.operations]
@@ -122,12 +124,18 @@ class FunctionSearch:
             return choice, self._described(refiner)
 
     def _described(self, extractor: Extractor) -> list[dict[str, Any]]:
-        return [{"function": self.name, **found} for found in extractor.describe()]
+        rows = []
+        for row, kernel in zip(extractor.describe(), extractor.kernels().values(), strict=True):
+            origin = described(kernel, self.graph, self.encoded, self._matches)
+            rows.append({"function": self.name, "class": kernel.tensor, **row, **origin})
+        return rows
 
     def write(self, choice: Choice) -> None:
         """Put the kernels before the terminator and let it return their results; the old body stays."""
         with self._scope(), self.func.location:
-            Rebuilder(self.graph, self.encoded, choice, self._block).run(self._old[-1])
+            rebuilder = Rebuilder(self.graph, self.encoded, choice, self._block)
+            rebuilder.run(self._old[-1])
+        self.order = {cls: position for position, cls in enumerate(rebuilder.made)}
         old = set(self._old)
         self._written = [o.operation for o in self._block.operations if o.operation not in old]
 
@@ -200,7 +208,9 @@ def _fitting(
         for function in functions:
             function.take_back()
         weight = max(weight * GROWTH, FIRST_WEIGHT)
-    report.alternatives = [row for _, rows in found for row in rows]
+    for function, (_, rows) in zip(functions, found, strict=True):
+        # In the order of the kernels in the function's body.
+        report.alternatives += sorted(rows, key=lambda row: function.order[row.pop("class")])
     return [choice for choice, _ in found]
 
 

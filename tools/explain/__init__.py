@@ -1,0 +1,1 @@
+"""luminal-explain: what a compiled model consists of, where its time goes, and why."""

@@ -1,0 +1,7 @@
+"""`python -m luminal.tools.explain`."""
+
+import sys
+
+from .command import main
+
+sys.exit(main())
