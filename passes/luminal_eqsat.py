@@ -23,6 +23,7 @@ class LuminalEqsatOptions:
 
     disable: rule families (scatters, regions, views, indices, algebra, recognition, contractions, attention,
         fast_math) or single rules to switch off
+    library: offer products by a BLAS library as well, where kernels are measured
     panel_width: columns of a packed weight panel; 0 turns packing off
     sweeps: passes of the extraction's local search
     restarts: times that the local search starts again from random changes, drawn with `seed`
@@ -35,6 +36,7 @@ class LuminalEqsatOptions:
     """
 
     disable: tuple[str, ...] = ()
+    library: bool = False
     panel_width: int = 32
     sweeps: int = 4
     restarts: int = 0

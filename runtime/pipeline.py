@@ -61,11 +61,13 @@ def _outline(compilation: Compilation) -> None:
 
 
 def _search(compilation: Compilation) -> None:
+    from ..lowering.cpu.blas import library_available
     from ..lowering.cpu.target import host_target
     from ..passes.luminal_eqsat import LuminalEqsatOptions
     from ..passes.pipeline import run_with
 
     options = compilation.options
+    timer = _timer(compilation)
     chosen = LuminalEqsatOptions(
         disable=options.disable_rules,
         fast_math=options.fast_math,
@@ -75,8 +77,8 @@ def _search(compilation: Compilation) -> None:
         seed=options.seed,
         max_memory=options.max_memory or 0,
         sizes=compilation.sizes,
+        library=timer is not None and library_available(),
     )
-    timer = _timer(compilation)
     run_with(compilation.module, "luminal-eqsat", chosen, compilation.observe, timer=timer)
     found = compilation.statistics["luminal-eqsat"]
     for ruleset, seconds in found.get("seconds per ruleset", {}).items():

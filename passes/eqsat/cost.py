@@ -117,9 +117,16 @@ def _work(kernel: Kernel, symbols: dict[Atom, int], machine: Machine) -> float:
     order = list(loop_vars(kernel))
     extents = [_extent(v, symbols) for v in order]
     inner = order[-1] if order else None
+    depths = {v: i + 1 for i, v in enumerate(order)}
+    for value in reversed(kernel.values):
+        # A loop's variable lives where the loop runs: what depends on it is computed there, again and again.
+        if value.op in ("reduce", "local"):
+            within = max((depths[v] for v in value.deps if v in depths), default=0)
+            for variable in value.attrs[1] if value.op == "reduce" else value.attrs[0]:
+                depths[variable] = within
     total = 0.0
     for value in kernel.values:
-        depth = max((order.index(v) + 1 for v in value.deps if v in order), default=0)
+        depth = max((depths[v] for v in value.deps if v in depths), default=0)
         runs = prod(extents[:depth]) * prod(_extent(v, symbols) for v in value.deps if v not in order)
         if value.op == "reduce":
             runs *= prod(_extent(v, symbols) for v in value.attrs[1])

@@ -96,7 +96,9 @@ class KernelWriter:
             )
         else:
             attributes["rhs_map"] = _reorder(c.rhs, len(c.result), position, domain)
-        if kernel.schedule:
+        if "library" in kernel.schedule:
+            attributes["library"] = ir.StringAttr.get(kernel.schedule["library"])
+        elif kernel.schedule:
             attributes["schedule"] = schedule_of(kernel.schedule).to_attr()
         ordered = {kernel.lhs: operands[kernel.lhs], kernel.rhs: operands[kernel.rhs], **operands}
         values = [operands[kernel.lhs], operands[kernel.rhs]]

@@ -98,8 +98,11 @@ Inverse = list[tuple[int, Expr, int] | Expr]
 class IndexTable:
     """Interns maps, shapes, axes and contractions; answers the oracle's questions."""
 
-    def __init__(self, panel_width: int = 0, symbols: dict[Atom, int] | None = None) -> None:
+    def __init__(
+        self, panel_width: int = 0, symbols: dict[Atom, int] | None = None, library: bool = False
+    ) -> None:
         self.panel_width = panel_width
+        self._library = library
         self._symbols = symbols
         self._keys: dict[object, str] = {}
         self._values: dict[str, object] = {}
@@ -272,7 +275,10 @@ class IndexTable:
         )
         summed = sizes(contraction.summed, self._symbols)
         for width in (None, self.panel_width) if self.panel_width else (None,):
-            for schedule in contract_schedules(batch, rows, columns, summed, packed=width)[1:]:
+            schedules = contract_schedules(batch, rows, columns, summed, packed=width)[1:]
+            if self._library and width is None:
+                schedules.append({"library": "blas"})
+            for schedule in schedules:
                 named, _ = self._intern("h", tuple(sorted(schedule.items())))
                 fact = f'schedule "{key}"' if width is None else f'panel-schedule "{key}" {width}'
                 self._facts.append(f'({fact} "{named}")')

@@ -78,7 +78,9 @@ class FunctionSearch:
         self.times: dict[str, float] = {}
         self._written: list[ir.Operation] = []
         with self._scope():
-            self.table = IndexTable(options.panel_width, representative_sizes(self.symbols, options.sizes))
+            self.table = IndexTable(
+                options.panel_width, representative_sizes(self.symbols, options.sizes), options.library
+            )
             self.encoded: Encoded = Encoder(self.table).encode(func)
             saturation = Saturation(self.table, options.disable, options.fast_math)
             self.graph = saturation.saturate(self.encoded)

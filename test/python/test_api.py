@@ -10,7 +10,7 @@ from torch.export import Dim
 
 import luminal
 from luminal import CompileOptions, InputError
-from luminal.errors import ImportFailure, RuntimeFailure
+from luminal.errors import ImportFailure, LuminalError, RuntimeFailure
 from luminal.runtime.options import OptionError
 
 
@@ -228,9 +228,15 @@ def test_the_interpreter_is_a_target(classifier):
 
 def test_max_memory_is_kept():
     x = torch.ones(64, 64)
-    compiled = luminal.compile(lambda x: x @ x @ x, (x,), options=CompileOptions(max_memory=64))
-    with pytest.raises(RuntimeFailure, match="a call needs 16384 bytes .* max_memory is 64"):
-        compiled(x)
+    with pytest.raises(LuminalError, match="max_memory is 64 bytes, but the least .* is 16384 bytes"):
+        luminal.compile(lambda x: x @ x @ x, (x,), options=CompileOptions(max_memory=64))
+    rows = torch.export.Dim("rows", min=1, max=4096)
+    compiled = luminal.compile(
+        lambda x, y: x @ y @ y, (x, x), ({0: rows}, None), options=CompileOptions(max_memory=1000)
+    )
+    compiled(x[:2], x)
+    with pytest.raises(RuntimeFailure, match="a call needs .* max_memory is 1000"):
+        compiled(x, x)
 
 
 def test_reports_its_stages():
