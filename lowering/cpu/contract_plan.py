@@ -33,7 +33,7 @@ _LARGE_BYTES = 2 << 20
 
 _DEPTH = 5_000_000
 
-_PAGE_BYTES = 2048
+_PAGE_BYTES = 4096
 """Rows of the left operand that lie a multiple of this apart fall into few sets of the L1 cache."""
 
 
@@ -237,7 +237,7 @@ def _streams(spec: ContractSpec, few: int | None) -> bool:
     assert spec.rhs is not None
     depth = strides(spec.rhs, spec)[2]
     assert depth is not None
-    near = depth.is_const and depth.value * BYTES[spec.dtype] < 2 * _PAGE_BYTES
+    near = depth.is_const and depth.value * BYTES[spec.dtype] < _PAGE_BYTES
     return near or few is not None
 
 
