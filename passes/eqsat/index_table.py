@@ -20,6 +20,9 @@ from .contract_schedules import contract_schedules
 
 Dims = tuple[Expr, ...]
 
+SMALL = 1 << 18
+"""Products of a contraction (a few microseconds) below which no schedule but the default is offered."""
+
 MAX_INDICES = 6
 """Most index tensors one gather or scatter may have: the rank limit of indexing in practice."""
 
@@ -274,6 +277,8 @@ class IndexTable:
             for axes in (contraction.batch, contraction.rows, contraction.columns)
         )
         summed = sizes(contraction.summed, self._symbols)
+        if batch * rows * columns * summed < SMALL:
+            return
         for width in (None, self.panel_width) if self.panel_width else (None,):
             schedules = contract_schedules(batch, rows, columns, summed, packed=width)[1:]
             if self._library and width is None:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...dialects.mlir import ir
+from .analysis import is_leaf
 from .cost import Machine
 from .egraph import Node
+from .exact import Option, fastest
 from .extract import Extractor
 from .kernels import Kernel
 from .samples import KernelSample, kernel_sample
@@ -24,6 +26,9 @@ LEAST_GAIN = 0.03
 
 SLACK = 1.0
 """A move is worth measuring if the estimate says that it adds at most this part of what it replaces."""
+
+FEWEST_MOVES, SECONDS_PER_MOVE = 8, 2e-6
+"""Moves that a round tries for any program, and one more for each such time that the program takes."""
 
 MOST_ROUNDS = 6
 RACES = 2
@@ -86,6 +91,7 @@ class Refiner(Extractor):
         self._failed: set[str] = set()
         self.alternatives: dict[int, dict[str, Alternative]] = {}
         self.skipped = 0
+        self._solved: dict[int, Kernel] | None = None
 
     def refine(self) -> Choice:
         """Improve the present choice until no measured move does."""
@@ -95,9 +101,42 @@ class Refiner(Extractor):
             for _ in range(MOST_ROUNDS):
                 if not self._round():
                     break
+            self._solve()
             if not self._wins(before):
+                self._solved = None
                 raise Undone
         return self.choice()
+
+    def _solve(self) -> None:
+        """Combine the kernels measured so far anew, where that makes a faster program than the moves did: no
+        move may have led to that combination.
+        """
+        kernels: dict[str, Kernel] = {}
+        for kernel, _, key in self._samples.values():
+            if key in self.times:
+                kernels.setdefault(f"{kernel.tensor} {key}", kernel)
+        pool = list(kernels.values())
+        static = {t: k for t, k in self.kernels().items() if self.analysis.is_static(t)}
+        pool += static.values()
+        options = [Option(k.tensor, tuple(k.needs), self._cost_of(k)) for k in pool]
+        leaves = {n for option in options for n in option.needs if is_leaf(self.graph, n)}
+        found = fastest(options, self.roots, leaves)
+        if found is None:
+            return
+        total = sum(options[p].seconds for p in found)
+        if total < self.total() * (1 - LEAST_GAIN):
+            self._solved = {pool[p].tensor: pool[p] for p in found}
+
+    def kernels(self) -> dict[int, Kernel]:
+        """The kernels of the program by tensor, producers first."""
+        return super().kernels() if self._solved is None else self._solved
+
+    def choice(self) -> Choice:
+        """The kernels of the program."""
+        if self._solved is None:
+            return super().choice()
+        seconds = sum(map(self._cost_of, self._solved.values()))
+        return Choice(self._solved, list(self._solved), seconds)
 
     def _round(self) -> bool:
         """Measure what the plausible moves need, and make those that pay; whether there were any."""
@@ -137,6 +176,7 @@ class Refiner(Extractor):
         rows = []
         for row, (tensor, kernel) in zip(super().describe(), self.kernels().items(), strict=True):
             others = sorted(self.alternatives.get(tensor, {}).values(), key=lambda a: a.seconds - a.instead)
+            row["seconds"] = self._cost_of(kernel)
             row["measured"] = self._key(kernel) in self.times
             row["candidates"] = [
                 {"description": a.what, "seconds": a.seconds, "instead of": a.instead, "measured": True}
@@ -204,8 +244,10 @@ class Refiner(Extractor):
             if move is not None:
                 moves.append(move)
         moves.sort(key=lambda m: m.estimate)
-        self.skipped += max(0, len(moves) - self.candidates)
-        return moves[: self.candidates]
+        # Effort in proportion to what there is to gain: a program of microseconds is not worth seconds.
+        most = min(self.candidates, FEWEST_MOVES + int(self.total() / SECONDS_PER_MOVE))
+        self.skipped += max(0, len(moves) - most)
+        return moves[:most]
 
     def _candidates(self) -> Iterator[tuple[str, list[tuple[int, Decision | None]]]]:
         order = self.reachable()

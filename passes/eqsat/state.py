@@ -238,7 +238,7 @@ class State:
             {
                 "tensor": self.shape_text(tensor),
                 "kernel": type(kernel).__name__.removesuffix("Kernel").lower(),
-                "seconds": self.cost(tensor),
+                "seconds": self.seconds(kernel),
                 "measured": False,
                 "candidates": [],
             }
