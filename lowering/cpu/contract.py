@@ -9,7 +9,7 @@ reads them from there: it exists once, whatever the number of rows. Choices stan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...dialects.kernel import ContractSchedule, read_schedule
@@ -21,7 +21,17 @@ from .contract_address import Columns, Rows, offset_pointer, scaled, stride_of
 from .contract_epilogue import Epilogue, bind_axis, emit_epilogue, read_epilogue
 from .contract_library import lower_library
 from .contract_pack import Source, pack_columns, pack_rows, whole_tile
-from .contract_plan import Plan, depth_step, make_plans, needs_tail, scratch_elements, strides, windows
+from .contract_plan import (
+    Plan,
+    block_rows,
+    depth_step,
+    make_plans,
+    needs_tail,
+    scratch_elements,
+    strides,
+    tile_sums,
+    windows,
+)
 from .contract_spec import ContractSpec, read_contract
 from .contract_tile import emit_dot_tile, emit_tile, emit_zeros
 from .emit import BYTES, Kernel, LoopScope, Scope
@@ -118,14 +128,16 @@ class _Emitter:
         spec, constant = self.spec, self.kernel.index_constant
         scope = root.child()
         tiles = scalar_index(scope, (spec.columns.size + plan.tile.columns - 1) // plan.tile.columns)
-        heights, blocks = self.row_blocks(scope, plan, tiles)
-        per_batch = scope.assign(f"arith.muli {blocks}, {tiles} : i64")
+        span = plan.group * plan.tile.columns
+        groups = scalar_index(scope, (spec.columns.size + span - 1) // span)
+        heights, blocks = self.row_blocks(scope, plan, groups)
+        per_batch = scope.assign(f"arith.muli {blocks}, {groups} : i64")
         units = scope.assign(f"arith.muli {scalar_index(scope, spec.batch.size)}, {per_batch} : i64")
         low, high = (self.share(scope, units, tid) for tid in ("%tid", None))
         unit = scope.loop(low, high, constant(1))
         batch = unit.assign(f"arith.divui {unit.index}, {per_batch} : i64")
         rest = unit.assign(f"arith.remui {unit.index}, {per_batch} : i64")
-        inner = blocks if plan.columns_outer else tiles
+        inner = blocks if plan.columns_outer else groups
         slow = unit.assign(f"arith.divui {rest}, {inner} : i64")
         fast = unit.assign(f"arith.remui {rest}, {inner} : i64")
         number, tile = (fast, slow) if plan.columns_outer else (slow, fast)
@@ -143,14 +155,66 @@ class _Emitter:
             source = Source(self.lhs, spec.lhs)
             pack_rows(packing, spec, plan, source, (first, last), buffers[2])
             _guard(unit, packing, None if plan.columns_outer else fresh)
-        columns = self.columns(unit, plan, where, (tile, fresh), buffers[1])
-        self.depth_blocks(unit, plan, where, columns, buffers)
-        limit = unit.assign(f"arith.addi {where.column}, {where.width} : i64")
-        emit_epilogue(
-            unit, spec, self.epilogue, plan.tile, (first, last), (where.column, limit), buffers[0], self.out
-        )
+        if plan.group > 1:
+            self.grouped(unit, plan, (first, last), tile, tiles, buffers)
+        else:
+            columns = self.columns(unit, plan, where, (tile, fresh), buffers[1])
+            self.depth_blocks(unit, plan, where, columns, buffers)
+            self.finish(unit, plan, where, buffers[0])
         unit.close_loop()
         return scope.lines
+
+    def finish(self, scope: Scope, plan: Plan, where: _Block, sums: str) -> None:
+        """The results of a unit's rows and columns, from their sums."""
+        limit = scope.assign(f"arith.addi {where.column}, {where.width} : i64")
+        rows, columns = (where.first, where.last), (where.column, limit)
+        emit_epilogue(scope, self.spec, self.epilogue, plan.tile, rows, columns, sums, self.out)
+
+    def grouped(
+        self,
+        unit: LoopScope,
+        plan: Plan,
+        rows: tuple[str, str],
+        group: str,
+        tiles: str,
+        buffers: tuple[str, str, str],
+    ) -> None:
+        """A unit of several column tiles: a block of the rows' k stays in the second cache for all."""
+        constant = self.kernel.index_constant
+        start = scaled(unit, group, plan.group)
+        end = unit.assign(f"arith.addi {start}, {constant(plan.group)} : i64")
+        end = unit.assign(f"arith.minsi {end}, {tiles} : i64")
+
+        def each_tile(scope: Scope, body: Callable[[LoopScope, _Block, str], None]) -> None:
+            loop = scope.loop(start, end, constant(1))
+            number = loop.assign(f"arith.subi {loop.index}, {start} : i64")
+            step = scaled(loop, number, tile_sums(plan, block_rows(self.spec, plan)))
+            sums = offset_pointer(loop, buffers[0], step, self.spec.accumulator)
+            column = scaled(loop, loop.index, plan.tile.columns)
+            body(loop, _Block(*rows, column, self.width(loop, plan, loop.index)), sums)
+            loop.close_loop()
+
+        count = unit.assign(f"arith.subi {rows[1]}, {rows[0]} : i64")
+        each_tile(
+            unit,
+            lambda loop, _, sums: emit_zeros(loop, plan.tile, self.spec.accumulator, sums, count),
+        )
+        found = None if plan.pack_lhs else windows(self.spec)
+        extents = (self.spec.depth.size,) if found is None else found.extents
+        step = depth_step(plan, extents)
+        assert step is not None
+        block = unit.loop(constant(0), scalar_index(unit, extents[0]), constant(step))
+        low = DimVar(_DEPTH_BLOCK, None)
+        block.bind(low, block.index)
+        bounds = (low, minimum(low + step, extents[0]))
+        each_tile(
+            block,
+            lambda loop, where, sums: self.row_tiles(
+                loop, plan, where, self.panel(loop, plan, loop.index), bounds, (sums, *buffers[1:]), True
+            ),
+        )
+        block.close_loop()
+        each_tile(unit, lambda loop, where, sums: self.finish(loop, plan, where, sums))
 
     def width(self, unit: LoopScope, plan: Plan, tile: str) -> str:
         """How many columns of a tile exist."""

@@ -31,6 +31,9 @@ number where they take no more than _LARGE_BYTES, from which the third cache ser
 
 _LARGE_BYTES = 2 << 20
 
+_GROUP = 8
+"""Most column tiles of a group; a wide product has at least so many groups."""
+
 _DEPTH = 5_000_000
 
 _PAGE_BYTES = 4096
@@ -44,7 +47,9 @@ class Plan:
     condition: a number of rows that this plan is for, None for any. tile: the register tile. block: row tiles
     whose rows stay in cache together. depth: length of k that all rows of a block sum before the next, None
     for all of it. columns_outer: a thread takes all row blocks of a column tile, not all column tiles of a
-    row block. pack_lhs / pack_rhs: copy that operand's block in tile order.
+    row block. group: column tiles of a unit of work; more than one share a block of rows that is too deep for
+    the second cache, one block of k after the other. pack_lhs / pack_rhs: copy that operand's block in tile
+    order.
     dot: the lanes run along k (`emit_dot_tile`).
     """
 
@@ -53,6 +58,7 @@ class Plan:
     block: int
     depth: int | None
     columns_outer: bool
+    group: int
     pack_lhs: bool
     pack_rhs: bool
     dot: bool
@@ -81,7 +87,20 @@ def _plan(
         pack_rhs = _chosen(schedule.pack_rhs, not _streams(spec, few))
     depth = None if dot else _depth(spec, schedule)
     block = _block(spec, shape, schedule)
-    return Plan(condition, shape, block, depth, schedule.order == "nm", pack_lhs, pack_rhs, dot)
+    group = _group(spec, shape, block) if depth is not None else 1
+    return Plan(condition, shape, block, depth, schedule.order == "nm", group, pack_lhs, pack_rhs, dot)
+
+
+def _group(spec: ContractSpec, shape: TileShape, block: int) -> int:
+    """Column tiles that share a block of rows which is too deep for the second cache."""
+    columns, depth, most = spec.columns.size, spec.depth.size, spec.rows.size.bounds()[1]
+    if spec.rhs is not None or not (columns.is_const and depth.is_const):
+        return 1
+    rows = block * shape.rows if most is None else min(most, block * shape.rows)
+    if rows * depth.value * BYTES[spec.accumulator] <= 2 * _CACHE_BYTES:
+        return 1
+    # Enough groups remain for threads to share evenly.
+    return max(1, min(_GROUP, columns.value // (_GROUP * shape.columns)))
 
 
 def _chosen(wanted: bool | None, otherwise: bool) -> bool:
@@ -248,14 +267,24 @@ def _can_dot(spec: ContractSpec) -> bool:
     return depth is ONE and column is not None and column is not ONE
 
 
-def scratch_elements(spec: ContractSpec, plan: Plan) -> tuple[Expr, Expr, Expr]:
-    """Sizes, in accumulator elements, of a block's sums, the packed right tile and the packed left block."""
-    depth = spec.depth.size
+def tile_sums(plan: Plan, rows: int) -> int:
+    """Elements between the sums of one column tile, for blocks of at most `rows` rows, and the next's."""
+    return (rows + plan.tile.lanes) * plan.tile.columns + DOT_COLUMNS
+
+
+def block_rows(spec: ContractSpec, plan: Plan) -> int:
+    """The most rows that a block has."""
     block = plan.block + plan.block // 2 + 1
     if spec.rows.size.is_const:
         block = min(block, -(-spec.rows.size.value // plan.tile.rows))
-    rows = block * plan.tile.rows
-    sums = as_expr((rows + plan.tile.lanes) * plan.tile.columns + DOT_COLUMNS)
+    return block * plan.tile.rows
+
+
+def scratch_elements(spec: ContractSpec, plan: Plan) -> tuple[Expr, Expr, Expr]:
+    """Sizes, in accumulator elements, of a block's sums, the packed right tile and the packed left block."""
+    depth = spec.depth.size
+    rows = block_rows(spec, plan)
+    sums = as_expr(plan.group * tile_sums(plan, rows))
     lhs = depth * rows if plan.pack_lhs else ZERO
     rhs = depth * plan.tile.columns if plan.pack_rhs or needs_tail(spec, plan) else ZERO
     return sums, rhs, lhs

@@ -12,7 +12,7 @@ from cpu_kernels import Contraction
 from luminal.dialects.kernel import schedule_of
 from luminal.dialects.symbolic import as_expr
 from luminal.errors import VerifyError
-from luminal.lowering.cpu import contract
+from luminal.lowering.cpu import contract, contract_plan
 from luminal.lowering.cpu.target import Target
 from luminal.passes.eqsat.contract_schedules import contract_schedules
 
@@ -73,6 +73,19 @@ def test_schedules_on_other_machines(bits: int, monkeypatch: pytest.MonkeyPatch)
 def test_schedules_of_other_dtypes(dtype: str) -> None:
     for schedule in (SCHEDULES[4], SCHEDULES[8]):
         check(matmul(9, 20, 23, dtype=dtype, schedule=schedule_of(schedule)), threads=(2,))
+
+
+@pytest.mark.parametrize("schedule", [{}, {"order": "nm"}, {"tile": (4, 1), "pack_lhs": True}], ids=str)
+@pytest.mark.parametrize("columns", [256, 277])
+def test_column_tiles_in_groups(
+    schedule: dict[str, Any], columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for deep products, whose rows don't stay in the second cache."""
+    monkeypatch.setattr(contract_plan, "_CACHE_BYTES", 1024)
+    monkeypatch.setattr(contract_plan, "_GROUP", 3)
+    chosen = schedule_of({**schedule, "k_block": 16})
+    check(matmul(23, columns, 70, packed=16, schedule=chosen), threads=(1, 2, 5))
+    check(matmul(S0.sym, columns, 70, packed=16, symbols=[S0], schedule=chosen), (23,), threads=(2,))
 
 
 SIZES = (0, 1, 3, 4, 64, 1000)
