@@ -102,7 +102,7 @@ def _timer(compilation: Compilation) -> SearchTimer | None:
         return None
     from .search_timer import SearchTimer
 
-    return SearchTimer.of(options, seconds, compilation.module, compilation.sizes)
+    return SearchTimer.of(options, seconds, compilation.module, compilation.sizes, compilation.progress)
 
 
 def _generate_code(compilation: Compilation) -> None:

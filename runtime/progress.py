@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+STATUS_COLUMNS = 100
+"""Columns of a status line."""
+
 
 class Progress:
     """Seconds per stage, in order of first entry.
@@ -47,6 +50,12 @@ class Progress:
         self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         self._tell(name, self.seconds[name])
 
+    def status(self, text: str) -> None:
+        """Shows what happens now on a terminal; the next line takes its place."""
+        stream = self._stream or sys.stderr
+        if self._show is True and stream.isatty():
+            print(f"\r\033[K{text[:STATUS_COLUMNS]}", end="", file=stream, flush=True)
+
     @property
     def total(self) -> float:
         """Seconds in outermost stages."""
@@ -56,4 +65,5 @@ class Progress:
         if callable(self._show):
             self._show(name, seconds)
         elif self._show and seconds is not None:
+            self.status("")
             print(f"luminal: {name:<32s} {seconds:8.3f} s", file=self._stream or sys.stderr, flush=True)

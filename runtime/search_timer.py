@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from ..passes.eqsat.search import representative_sizes
 from ..passes.schedule import read_schedule
 from ..passes.split_reductions import split_reductions
 from .options import CompileOptions
+from .progress import Progress
 from .tuning import Budget, Measurer, TuningDatabase
 from .tuning.calibration import measured_machine
 
@@ -28,17 +30,28 @@ class SearchTimer:
 
     @classmethod
     def of(
-        cls, options: CompileOptions, seconds: float, module: ir.Operation, sizes: Sequence[str] = ()
+        cls,
+        options: CompileOptions,
+        seconds: float,
+        module: ir.Operation,
+        sizes: Sequence[str] = (),
+        progress: Progress | None = None,
     ) -> SearchTimer:
         """The timer of one compilation of `module`, with a budget of `seconds`; `sizes` (`s0=512`) are those
-        of some symbols.
+        of some symbols; `progress` shows what is measured.
         """
         from .environment import default_threads
         from .native.team import shared_team
 
         team = shared_team(options.threads or default_threads())
         budget = Budget(seconds, options.search_candidates)
-        measurer = Measurer(TuningDatabase.open(None), team, budget, options.cache, None)
+        count = itertools.count(1)
+
+        def tell(kernel: str, taken: float | None) -> None:
+            if progress is not None and taken is None:
+                progress.status(f"luminal: {next(count)}: {kernel}")
+
+        measurer = Measurer(TuningDatabase.open(None), team, budget, options.cache, tell)
         return cls(measurer, _sizes(module, sizes))
 
     @cached_property
