@@ -59,9 +59,14 @@ def kernel_infos(module: ir.Operation, schedule: Schedule, rows: list[dict[str, 
 def _info(function: str, op: ir.Operation, waiting: list[dict[str, Any]]) -> KernelInfo:
     kind = op.name.removeprefix("kernel.")
     result = _type_text(op.results[0].type)
+    # Rows stand in the order of the kernels; one whose kernel a later pass removed is passed over.
+    found = next(
+        (i for i, row in enumerate(waiting) if (row["kernel"], row["tensor"]) == (kind, result)), None
+    )
     row: dict[str, Any] = {}
-    if waiting and (waiting[0]["kernel"], waiting[0]["tensor"]) == (kind, result):
-        row = waiting.pop(0)
+    if found is not None:
+        row = waiting[found]
+        del waiting[: found + 1]
     return KernelInfo(
         function,
         kind,

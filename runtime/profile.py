@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from luminal.errors import InputError
+
 from ..dialects.symbolic import compiled
 from .kernel_info import KernelInfo
 from .native.team import LAUNCH, NO_BARRIER, Team
@@ -98,11 +100,14 @@ class Recorder:
         table["flags"] &= ~NO_BARRIER
         stamps = np.zeros(len(table) + 1, np.int64)
         stamps[0] = time.monotonic_ns()
-        team.run(table, scratch=scratch, times=stamps[1:])
+        if len(table):
+            team.run(table, scratch=scratch, times=stamps[1:])
         self.calls.append((program, stamps, symbols, scratch, arena))
 
     def profile(self) -> Profile:
         """The figures of the calls so far; those of the first, which wakes threads, are left out."""
+        if not self.calls:
+            raise InputError("nothing was launched: the model runs no kernel, or not in native code")
         program, stamps, symbols, scratch, arena = self.calls[-1]
         calls = [s for p, s, values, *_ in self.calls if p is program and values == symbols]
         times = np.array([np.diff(s) for s in calls[1:] or calls])

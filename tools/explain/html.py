@@ -104,7 +104,9 @@ def _details(row: ProfileRow, profile: Profile) -> str:
         f"<code>{escape(short_place(row))}</code></p>"
     ]
     if ops:
-        facts.append(f"<p>Computes {escape(ops)}.<br>Rules: {escape(rules or 'none but lifting')}.</p>")
+        facts.append(
+            f"<p>Computes {escape(ops)}.<br>Rules that matched and make such nodes: {escape(rules or 'none')}.</p>"
+        )
     found = row.info.search.get("candidates", [])
     if found:
         facts.append("<table><tr><th>seconds</th><th>instead of</th><th>also measured</th></tr>")
@@ -114,7 +116,7 @@ def _details(row: ProfileRow, profile: Profile) -> str:
             for each in found
         ]
         facts.append("</table>")
-    title = f"{row.kernel}: {row.info} &ndash; {share(row, profile):.1f}%"
+    title = f"{row.kernel}: {escape(str(row.info))} &ndash; {share(row, profile):.1f}%"
     return (
         f"<details id='k{row.kernel}'><summary>{_bar(row, profile)}{title}</summary>{''.join(facts)}"
         f"<pre>{escape(row.info.text)}</pre></details>"

@@ -64,7 +64,10 @@ def _origins(profile: Profile, top: int) -> list[str]:
         lines.append(f"  {row.kernel:3d} {row.info.kind} in @{row.info.function}, from {short_place(row)}")
         ops, rules = origin(row)
         if ops:
-            lines += [f"      computes {ops}", f"      by the rules {rules or '(none but lifting)'}"]
+            lines += [
+                f"      computes {ops}",
+                f"      rules that matched and make such nodes: {rules or 'none'}",
+            ]
         else:
             lines.append("      made by a pass after the search")
     return [*lines, ""]
