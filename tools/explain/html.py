@@ -105,7 +105,8 @@ def _details(row: ProfileRow, profile: Profile) -> str:
     ]
     if ops:
         facts.append(
-            f"<p>Computes {escape(ops)}.<br>Rules that matched and make such nodes: {escape(rules or 'none')}.</p>"
+            f"<p>Computes {escape(ops)}.<br>"
+            f"Rules that matched and make such nodes: {escape(rules or 'none')}.</p>"
         )
     found = row.info.search.get("candidates", [])
     if found:
